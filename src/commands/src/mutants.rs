@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use aten2onnx_rules::Rules;
 use aten2onnx_verify::mutants::{self, Explained, Fate, Report, Settings};
@@ -10,9 +10,6 @@ use aten2onnx_verify::mutants::{self, Explained, Fate, Report, Settings};
 use super::report::{self, Stop};
 use super::text;
 use super::verify_rules::duration;
-
-/// How often the report is written.
-const BETWEEN_WRITES: Duration = Duration::from_secs(10);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,13 +72,12 @@ pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
         jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
     };
     let told = Mutex::new(earlier);
-    let written = Mutex::new(Instant::now());
-    let done = mutants::run(&settings, &set, &rules, &explained, &told, &|| {
-        let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(path) = args.report.as_ref().filter(|_| written.elapsed() > BETWEEN_WRITES) else { return Ok(()) };
-        *written = Instant::now();
-        told.lock().unwrap_or_else(PoisonError::into_inner).write(path)
-    });
+    // Each time, so that the next run knows in which mutant this one ended.
+    let changed = || match &args.report {
+        Some(path) => told.lock().unwrap_or_else(PoisonError::into_inner).write(path),
+        None => Ok(()),
+    };
+    let done = mutants::run(&settings, &set, &rules, &explained, &told, &changed);
     let report = told.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(path) = &args.report {
         report.write(path)?;

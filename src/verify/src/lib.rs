@@ -96,8 +96,6 @@ pub fn run(
         let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
         if is_late() { None } else { open.pop_front() }
     };
-    let hook = std::panic::take_hook();
-    check::note_panics();
     let work = || -> Result<()> {
         let exporter = Exporter { checked: set.checked(), rules };
         let mut oracle = Oracle::new(&settings.python, folder.path(), &settings.imports);
@@ -109,8 +107,15 @@ pub fn run(
         }
         Ok(())
     };
+    in_threads(settings.jobs, &work)
+}
+
+/// Does work in some threads at once, in which panics are noted and not printed.
+fn in_threads(count: usize, work: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+    let hook = std::panic::take_hook();
+    check::note_panics();
     let results: Vec<Result<()>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..settings.jobs.max(1)).map(|_| scope.spawn(work)).collect();
+        let threads: Vec<_> = (0..count.max(1)).map(|_| scope.spawn(work)).collect();
         threads
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|_| Err(Error::internal("a thread ended"))))

@@ -1,5 +1,6 @@
 //! The mutants of statements and expressions.
 
+use aten2onnx_operators::Shape;
 use aten2onnx_opmap::schema::onnx::AttrKind;
 use aten2onnx_opmap::source::Span;
 use aten2onnx_opmap::syntax::ast::{
@@ -196,11 +197,8 @@ impl Sites<'_> {
         }
         self.without_arguments(args, Kind::AttributeDropped);
         if let Some(first) = places.first() {
-            let kind = if matches!(op.name.text.as_str(), "Cast" | "CastLike") {
-                Kind::CastDropped
-            } else {
-                Kind::CallDropped
-            };
+            let is_cast = matches!(self.schemas.operators.facts(&op.full()).shape, Shape::Cast | Shape::CastLike);
+            let kind = if is_cast { Kind::CastDropped } else { Kind::CallDropped };
             self.add(kind, expr.span, self.closed(first));
         }
         for argument in args {

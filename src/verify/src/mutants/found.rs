@@ -65,25 +65,19 @@ pub(super) fn found(
     };
     let rules = Rules::of_files(set.clone());
     let exporter = Exporter { checked: set.checked(), rules: &rules };
-    let mut differs = None;
-    if let Some(found) = found_by_examples(base, &targets, exporter, oracle, &mut differs)? {
+    let mut search = Search { base, targets: &targets, exporter, oracle, differs: None };
+    if let Some(found) = search.examples()? {
         return Ok(found);
     }
-    if let Some(found) = found_by_calls(base, &targets, exporter, oracle, &mut differs)? {
+    if let Some(found) = search.calls()? {
         return Ok(found);
     }
-    if differs.is_some()
-        && let Some(found) = found_by_more_calls(base, &targets, calls, exporter, oracle)?
-    {
-        return Ok(found);
-    }
-    Ok(match differs {
-        Some(call) => Found::new(Fate::Survived, format!("other graphs with the same results: {call}")),
-        None => Found::new(
-            Fate::Equivalent,
-            format!("calls of {}", targets.iter().take(MOST_TARGETS).cloned().collect::<Vec<_>>().join(", ")),
-        ),
-    })
+    let Some(call) = search.differs.clone() else {
+        let nearest: Vec<&str> = targets.iter().take(MOST_TARGETS).map(String::as_str).collect();
+        return Ok(Found::new(Fate::Equivalent, format!("calls of {}", nearest.join(", "))));
+    };
+    let survived = || Found::new(Fate::Survived, format!("other graphs with the same results: {call}"));
+    Ok(search.more_calls(calls)?.unwrap_or_else(survived))
 }
 
 /// A row of the matrix that is another one.
@@ -101,39 +95,148 @@ fn changed_level(base: &Base<'_>, checked: &Checked, targets: &[String]) -> Opti
     nearest.iter().find(is_other).map(|name| (**name).clone())
 }
 
-fn found_by_examples(
-    base: &Base<'_>,
-    targets: &[String],
-    exporter: Exporter<'_>,
-    oracle: &mut Oracle<'_>,
-    differs: &mut Option<String>,
-) -> Result<Option<Found>> {
-    let mut open = Vec::new();
-    let all = targets.iter().flat_map(|target| base.examples_of(target)).take(MOST_EXAMPLES);
-    for (number, example) in all {
-        let prints = prints_of_example(example, exporter);
-        let before = base.prints_of_example(number, example);
-        if prints == *before {
-            continue;
+/// Looks for a call that shows what a mutant does.
+struct Search<'a, 'b, 'o> {
+    base: &'a Base<'b>,
+    /// The overloads and operators that it may change, nearest first.
+    targets: &'a [String],
+    exporter: Exporter<'a>,
+    oracle: &'a mut Oracle<'o>,
+    /// A call that becomes another graph.
+    differs: Option<String>,
+}
+
+impl Search<'_, '_, '_> {
+    /// The examples of the rules.
+    fn examples(&mut self) -> Result<Option<Found>> {
+        let mut open = Vec::new();
+        let all = self.targets.iter().flat_map(|target| self.base.examples_of(target)).take(MOST_EXAMPLES);
+        for (number, example) in all {
+            let prints = prints_of_example(example, self.exporter);
+            let before = self.base.prints_of_example(number, example);
+            let Some((now, _)) = prints.iter().zip(before.iter()).find(|(now, before)| now != before) else { continue };
+            let (text, (opset, print)) = (examples::text(example), now);
+            if let Some((why, ill_typed)) = no_model(print) {
+                let is_said = || is_said_to_work(self.exporter.checked, examples::target(example), *opset);
+                let ill_typed = ill_typed.unwrap_or_else(is_said);
+                return Ok(Some(Found {
+                    fate: Fate::Examples,
+                    how: format!("{text} at opset {opset}: {why}"),
+                    ill_typed,
+                }));
+            }
+            self.differs = Some(text);
+            open.push(example);
+            if open.len() == JUDGED
+                && let Some(found) = self.judged(&std::mem::take(&mut open), true)?
+            {
+                return Ok(Some(found));
+            }
         }
-        let text = examples::text(example);
-        let other = prints.iter().zip(before.iter()).find(|(now, before)| now != before);
-        if let Some((opset, print)) = other.map(|(now, _)| now)
-            && let Some((why, ill_typed)) = no_model(print)
-        {
-            let ill_typed =
-                ill_typed.unwrap_or_else(|| is_said_to_work(exporter.checked, examples::target(example), *opset));
-            return Ok(Some(Found { fate: Fate::Examples, how: format!("{text} at opset {opset}: {why}"), ill_typed }));
-        }
-        *differs = Some(text);
-        open.push(example);
-        if open.len() == JUDGED
-            && let Some(found) = judged(base, &std::mem::take(&mut open), exporter, oracle, true)?
-        {
-            return Ok(Some(found));
-        }
+        self.judged(&open, true)
     }
-    judged(base, &open, exporter, oracle, true)
+
+    /// Calls of the nearest rules that nobody wrote.
+    fn calls(&mut self) -> Result<Option<Found>> {
+        for target in self.targets.iter().take(MOST_TARGETS) {
+            let drawn = self.base.drawn(target, self.oracle)?;
+            let mut open = Vec::new();
+            for (drawn, before) in drawn.iter() {
+                if prints_of(&drawn.call, self.exporter) == *before {
+                    continue;
+                }
+                if let Some(found) = self.wrong_types(&drawn.types, &drawn.call) {
+                    return Ok(Some(found));
+                }
+                self.differs = Some(drawn.call.text.clone());
+                open.push(&drawn.call);
+            }
+            if let Some(found) = self.judged_in_parts(&open)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Many calls, of which those that become other graphs are judged.
+    fn more_calls(&mut self, most: usize) -> Result<Option<Found>> {
+        for target in self.targets.iter().take(MOST_TARGETS) {
+            let program = &self.base.set.checked().program;
+            let Some(mut calls) = Calls::new(program, target, self.base.seed.wrapping_add(1)) else { continue };
+            let (before, now) = (self.base.exporter(), self.exporter);
+            let is_other = |call: &Example| prints_of(call, now) != prints_of(call, before);
+            let open: Vec<Example> =
+                std::iter::from_fn(|| calls.next()).take(most).filter(is_other).take(MORE_JUDGED).collect();
+            let records: Vec<_> =
+                open.iter().enumerate().map(|(id, call)| record_of(before, target, id, call, Vec::new())).collect();
+            let mut valid = Vec::new();
+            for (call, answer) in open.iter().zip(self.oracle.types(&records)?) {
+                let Some(Answer::Types { types, .. }) = answer else { continue };
+                if let Some(found) = self.wrong_types(&types, call) {
+                    return Ok(Some(found));
+                }
+                valid.push(call);
+            }
+            if let Some(found) = self.judged_in_parts(&valid)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// An opset at which a call has results of other types than PyTorch's, or is refused, only since the change.
+    fn wrong_types(&self, types: &[(String, Vec<i64>)], call: &Example) -> Option<Found> {
+        OPSETS.into_iter().find_map(|opset| {
+            let what = match self.exporter.typed(call, types, opset).0 {
+                Made::Right => return None,
+                Made::Refused(reason) => reason,
+                Made::Wrong(fault) => fault.what,
+            };
+            let was_right = matches!(self.base.exporter().typed(call, types, opset).0, Made::Right);
+            was_right.then(|| Found::new(Fate::Verify, format!("{} at opset {opset}: {what}", call.text)))
+        })
+    }
+
+    fn judged_in_parts(&mut self, calls: &[&Example]) -> Result<Option<Found>> {
+        for some in calls.chunks(JUDGED) {
+            if let Some(found) = self.judged(some, false)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What the judge says of calls, if it accepts what the rules as they are make of them. `is_written`: they are examples.
+    fn judged(&mut self, calls: &[&Example], is_written: bool) -> Result<Option<Found>> {
+        let (fate, exporter) = (if is_written { Fate::Examples } else { Fate::Verify }, self.exporter);
+        let mut records = Vec::new();
+        for (id, call) in calls.iter().enumerate() {
+            if is_written {
+                let tried = examples::run(id, call, exporter.checked, exporter.rules, Passes::NONE);
+                if let Some(failure) = tried.failures.first() {
+                    return Ok(Some(Found::new(fate, failure.as_str())));
+                }
+                records.extend(tried.record);
+            } else {
+                let models = OPSETS.iter().filter_map(|opset| exporter.model(call, *opset).ok().flatten()).collect();
+                records.push(record_of(exporter, examples::target(call), id, call, models));
+            }
+        }
+        let verdicts = self.oracle.judge(&records)?;
+        for (record, verdict) in records.iter().zip(verdicts) {
+            let failure = match verdict {
+                Some(verdict) => verdict.failures.into_iter().next(),
+                None => Some(Failure { opset: 0, what: "what runs the model ends".to_owned(), invalid: false }),
+            };
+            let Some(Failure { opset, what, invalid }) = failure else { continue };
+            let Some(call) = calls.get(record.id) else { continue };
+            if self.base.is_accepted(call, is_written, self.oracle)? {
+                let how = format!("{} at opset {opset}: {what}", record.text);
+                return Ok(Some(Found { fate, how, ill_typed: invalid }));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// Why a call has no model, and whether its types are wrong; None for a refusal, which may be declared. Sizes and numbers that do not fit are not
@@ -148,136 +251,6 @@ fn is_said_to_work(checked: &Checked, target: &str, opset: u32) -> bool {
     let matrix = &checked.matrix;
     let row = matrix.rows.get(target);
     row.and_then(|row| row.get((opset.saturating_sub(matrix.oldest)) as usize)) == Some(&Status::Full)
-}
-
-fn found_by_calls(
-    base: &Base<'_>,
-    targets: &[String],
-    exporter: Exporter<'_>,
-    oracle: &mut Oracle<'_>,
-    differs: &mut Option<String>,
-) -> Result<Option<Found>> {
-    for target in targets.iter().take(MOST_TARGETS) {
-        let mut open = Vec::new();
-        for (drawn, before) in base.drawn(target, oracle)?.iter() {
-            let now = prints_of(&drawn.call, exporter);
-            if now == *before {
-                continue;
-            }
-            if let Some((opset, what)) = wrong_types(&drawn.types, &drawn.call, exporter, base.exporter()) {
-                return Ok(Some(Found::new(Fate::Verify, format!("{} at opset {opset}: {what}", drawn.call.text))));
-            }
-            *differs = Some(drawn.call.text.clone());
-            open.push(drawn.call.clone());
-        }
-        let open: Vec<&Example> = open.iter().collect();
-        for some in open.chunks(JUDGED) {
-            if let Some(found) = judged(base, some, exporter, oracle, false)? {
-                return Ok(Some(found));
-            }
-        }
-    }
-    Ok(None)
-}
-
-/// Draws many calls, and judges those that become other graphs.
-fn found_by_more_calls(
-    base: &Base<'_>,
-    targets: &[String],
-    most: usize,
-    exporter: Exporter<'_>,
-    oracle: &mut Oracle<'_>,
-) -> Result<Option<Found>> {
-    for target in targets.iter().take(MOST_TARGETS) {
-        let Some(mut calls) = Calls::new(&base.set.checked().program, target, base.seed.wrapping_add(1)) else {
-            continue;
-        };
-        let mut open = Vec::new();
-        for _ in 0..most {
-            let Some(call) = calls.next() else { break };
-            if prints_of(&call, exporter) != prints_of(&call, base.exporter()) {
-                open.push(call);
-            }
-            if open.len() == MORE_JUDGED {
-                break;
-            }
-        }
-        let records: Vec<_> = open
-            .iter()
-            .enumerate()
-            .map(|(id, call)| record_of(base.exporter(), target, id, call, Vec::new()))
-            .collect();
-        let mut valid = Vec::new();
-        for (call, answer) in open.iter().zip(oracle.types(&records)?) {
-            let Some(Answer::Types { types, .. }) = answer else { continue };
-            if let Some((opset, what)) = wrong_types(&types, call, exporter, base.exporter()) {
-                return Ok(Some(Found::new(Fate::Verify, format!("{} at opset {opset}: {what}", call.text))));
-            }
-            valid.push(call);
-        }
-        for some in valid.chunks(JUDGED) {
-            if let Some(found) = judged(base, some, exporter, oracle, false)? {
-                return Ok(Some(found));
-            }
-        }
-    }
-    Ok(None)
-}
-
-/// An opset at which a call has results of other types than PyTorch's, or is refused, only since the change.
-fn wrong_types(
-    types: &[(String, Vec<i64>)],
-    call: &Example,
-    exporter: Exporter<'_>,
-    before: Exporter<'_>,
-) -> Option<(u32, String)> {
-    OPSETS.into_iter().find_map(|opset| {
-        let what = match exporter.typed(call, types, opset).0 {
-            Made::Right => return None,
-            Made::Refused(reason) => reason,
-            Made::Wrong(fault) => fault.what,
-        };
-        matches!(before.typed(call, types, opset).0, Made::Right).then_some((opset, what))
-    })
-}
-
-/// What the judge says of calls, if it accepts what the rules as they are make of them.
-fn judged(
-    base: &Base<'_>,
-    calls: &[&Example],
-    exporter: Exporter<'_>,
-    oracle: &mut Oracle<'_>,
-    is_written: bool,
-) -> Result<Option<Found>> {
-    let fate = if is_written { Fate::Examples } else { Fate::Verify };
-    let mut records = Vec::new();
-    for (id, call) in calls.iter().enumerate() {
-        if is_written {
-            let tried = examples::run(id, call, exporter.checked, exporter.rules, Passes::NONE);
-            if let Some(failure) = tried.failures.first() {
-                return Ok(Some(Found::new(fate, failure.as_str())));
-            }
-            records.extend(tried.record);
-        } else {
-            let models = OPSETS.iter().filter_map(|opset| exporter.model(call, *opset).ok().flatten()).collect();
-            records.push(record_of(exporter, examples::target(call), id, call, models));
-        }
-    }
-    let verdicts = oracle.judge(&records)?;
-    for (record, verdict) in records.iter().zip(verdicts) {
-        let failure = match verdict {
-            Some(verdict) => verdict.failures.into_iter().next(),
-            None => Some(Failure { opset: 0, what: "what runs the model ends".to_owned(), invalid: false }),
-        };
-        let Some(Failure { opset, what, invalid }) = failure else { continue };
-        let Some(call) = calls.get(record.id) else { continue };
-        if !base.is_accepted(call, is_written, oracle)? {
-            continue;
-        }
-        let how = format!("{} at opset {opset}: {what}", record.text);
-        return Ok(Some(Found { fate, how, ill_typed: invalid }));
-    }
-    Ok(None)
 }
 
 /// What is known of a mutant in which an earlier run ended: the process did not survive it.

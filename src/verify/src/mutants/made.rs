@@ -19,7 +19,7 @@ pub(crate) struct Mutant {
     /// What the report calls it: the rule, the kind, the text before and after. It holds no line, so it stays when other rules change.
     pub name: String,
     pub kind: Kind,
-    /// `aten::elu`, `Gelu before 20`, `to_float`, with the placeholders of a family.
+    /// `aten::elu`, `Gelu before 20`, `to_float`; of a family `aten::acos ..`, with its first row.
     pub rule: String,
     /// The item.
     pub item: Span,
@@ -128,7 +128,7 @@ impl Sites<'_> {
     }
 
     fn map(&mut self, map: &Map) {
-        self.rule = map.op.full();
+        self.rule = name_of_map(map);
         if let Some(since) = &map.since {
             self.since(since);
             self.add(Kind::RefusalDropped, since.span, "");
@@ -227,6 +227,16 @@ impl Sites<'_> {
     /// The version of an operator that a newer one replaced.
     fn version_before(&self, op: &str, opset: u32) -> Option<u32> {
         self.schemas.onnx.versions(op).iter().map(|version| version.since).rfind(|since| *since < opset)
+    }
+}
+
+/// `aten::elu`; of a family the overload of its first row, `aten::acos ..`, because most families have the same placeholders.
+fn name_of_map(map: &Map) -> String {
+    let name = map.op.full();
+    let first = map.rows.as_ref().and_then(|rows| rows.first());
+    match (first, name.split_once('{'), name.rsplit_once('}')) {
+        (Some(row), Some((before, _)), Some((_, after))) => format!("{before}{}{after} ..", row.key.text),
+        _ => name,
     }
 }
 

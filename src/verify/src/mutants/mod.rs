@@ -15,7 +15,7 @@ mod made;
 mod reach;
 mod report;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::hash::Hasher;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -31,7 +31,7 @@ pub use fate::{Fate, Row};
 pub use kind::Kind;
 pub use report::Report;
 
-use crate::check::note_panics;
+use crate::in_threads;
 use crate::oracle::{self, Oracle};
 use base::Base;
 use found::found;
@@ -64,8 +64,8 @@ pub fn digest_of_rules(set: &MappingFiles) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// Makes mutants of the rules of a set and finds out what finds them. What is known of each goes to the report, and `done` is called then. Returns how
-/// many were left out because the time was over.
+/// Makes mutants of the rules of a set and finds out what finds them. What is known of each goes to the report; `changed` is called when a
+/// mutant is begun and when it is done. Returns how many were left out because the time was over.
 ///
 /// # Errors
 /// There is no rule of a wanted name, or Python cannot be run.
@@ -75,7 +75,7 @@ pub fn run(
     rules: &Rules,
     explained: &Explained,
     report: &Mutex<Report>,
-    done: &(dyn Fn() -> Result<()> + Sync),
+    changed: &(dyn Fn() -> Result<()> + Sync),
 ) -> Result<usize> {
     let checked = set.checked();
     let chosen = chosen(settings, mutants_of(&checked.sources, &checked.schemas), &Reach::new(&checked.program))?;
@@ -90,8 +90,6 @@ pub fn run(
         let is_late = settings.budget.is_some_and(|budget| start.elapsed() > budget);
         if is_late { None } else { lock(&open).pop_front() }
     };
-    let hook = std::panic::take_hook();
-    note_panics();
     let work = || -> Result<()> {
         let mut parsed = Parsed::new(checked.sources.clone(), checked.schemas.clone());
         let mut oracle = Oracle::new(&settings.python, folder.path(), &[]);
@@ -99,28 +97,21 @@ pub fn run(
             let row = if ended.contains(&mutant.name) {
                 row_of(&base, mutant, found::ended(), explained)
             } else {
-                lock(report).begun.insert(mutant.name.clone());
+                *lock(report).begun.entry(mutant.name.clone()).or_default() += 1;
+                changed()?;
                 let text = mutant.applied(&checked.sources.file(mutant.span.file).text);
-                let changed = parsed.checked_with(mutant.span.file, text);
-                row_of(&base, mutant, found(&base, mutant, changed, settings.calls, &mut oracle)?, explained)
+                let files = parsed.checked_with(mutant.span.file, text);
+                row_of(&base, mutant, found(&base, mutant, files, settings.calls, &mut oracle)?, explained)
             };
             let mut report = lock(report);
             report.begun.remove(&mutant.name);
             report.rows.insert(mutant.name.clone(), row);
             drop(report);
-            done()?;
+            changed()?;
         }
         Ok(())
     };
-    let results: Vec<Result<()>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..settings.jobs.max(1)).map(|_| scope.spawn(work)).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| Err(Error::internal("a thread ended"))))
-            .collect()
-    });
-    std::panic::set_hook(hook);
-    results.into_iter().collect::<Result<()>>()?;
+    in_threads(settings.jobs, &work)?;
     Ok(lock(&open).len())
 }
 
@@ -151,9 +142,9 @@ fn digest_of_name(seed: u64, name: &str) -> u64 {
     hasher.finish()
 }
 
-/// The mutants in which an earlier run ended.
-fn ended(report: &Mutex<Report>) -> std::collections::BTreeSet<String> {
-    lock(report).begun.clone()
+/// The mutants in which two earlier runs ended. One may have been stopped by somebody.
+fn ended(report: &Mutex<Report>) -> BTreeSet<String> {
+    lock(report).begun.iter().filter(|(_, times)| **times > 1).map(|(name, _)| name.clone()).collect()
 }
 
 fn has_row(report: &Mutex<Report>, mutant: &Mutant) -> bool {

@@ -17,8 +17,8 @@ pub struct Report {
     pub rules: String,
     /// The seed of the run.
     pub seed: u64,
-    /// The mutants that were begun and have no row: the process ended in one of them.
-    pub begun: BTreeSet<String>,
+    /// The mutants that were begun and have no row, and how often: the process ended in one of them.
+    pub begun: BTreeMap<String, u32>,
     /// By name.
     pub rows: BTreeMap<String, Row>,
 }
