@@ -55,7 +55,7 @@ mod python {
 
     /// A rule, and one that computes the same with a maximum of a value with itself.
     const RULE: &str = "/// Activations that are a single ONNX operator.\nmap aten::{name}(Tensor self) -> Tensor = {Op}(self) for {\n    relu => Relu,\n    hardswish => HardSwish,\n";
-    const PLANTED: &str = "map aten::hardswish(Tensor self) -> Tensor = HardSwish(Max(self, self))\n\n/// Activations that are a single ONNX operator.\nmap aten::{name}(Tensor self) -> Tensor = {Op}(self) for {\n    relu => Relu,\n";
+    const PLANTED: &str = "map aten::hardswish(Tensor self) -> Tensor = HardSwish(Max(self, self))\nexample aten::hardswish(f32[2, 3])\n\n/// Activations that are a single ONNX operator.\nmap aten::{name}(Tensor self) -> Tensor = {Op}(self) for {\n    relu => Relu,\n";
 
     #[test]
     fn what_no_call_can_see_survives_and_can_be_explained() {
