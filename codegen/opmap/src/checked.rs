@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::collect::Items;
 use crate::coverage::{self, Matrix};
 use crate::diagnostic::Diagnostic;
 use crate::schema::Schemas;
@@ -60,16 +61,20 @@ pub fn check_with_base(base: Sources, own: Sources, schemas: impl Into<Arc<Schem
     let mut diagnostics = Vec::new();
     let files: Vec<_> =
         (0..sources.files.len()).map(|i| syntax::parse_file(&sources, FileId(i as u32), &mut diagnostics)).collect();
-    check_files(sources, first, &files, schemas.into(), diagnostics)
+    let schemas = schemas.into();
+    let prove = |_: &Items, program: &Program, out: &mut Vec<_>| coverage::check(program, &schemas, None, None, out);
+    check_files(sources, first, &files, schemas.clone(), diagnostics, prove)
 }
 
-/// Checks files that were parsed. Those from `first` on are checked over a base. `diagnostics` are the errors of the parser.
-fn check_files(
+/// Checks files that were parsed, and proves the rules with `prove`. Those from `first` on are checked over a base. `diagnostics` are the errors of the
+/// parser.
+pub(crate) fn check_files(
     sources: Sources,
     first: usize,
     files: &[File],
     schemas: Arc<Schemas>,
     mut diagnostics: Vec<Diagnostic>,
+    prove: impl FnOnce(&Items, &Program, &mut Vec<Diagnostic>) -> Matrix,
 ) -> Checked {
     let unread = !diagnostics.is_empty();
     let mut items = collect::collect(files, &mut diagnostics);
@@ -77,50 +82,11 @@ fn check_files(
     check::facts::refuse_over_base(&items, FileId(first as u32), &mut diagnostics);
     let program = check::check(&items, &sources, FileId(first as u32), &schemas, &mut diagnostics);
     let wrong = diagnostics.len();
-    let matrix = coverage::check(&program, &schemas, &mut diagnostics);
+    let matrix = prove(&items, &program, &mut diagnostics);
     let spans: Vec<Span> = files.iter().flat_map(|file| file.items.iter().map(|item| item.span)).collect();
     suppress::follow_on_errors(&mut diagnostics, wrong, unread, &spans);
     let mut checked = Checked { sources, base: first, schemas, program, matrix, diagnostics: Vec::new() };
     diagnostics.retain(|d| checked.is_own(d.primary.0.file) || !suppress::OF_OVERRIDES.contains(&d.code));
     checked.diagnostics = diagnostics;
     checked
-}
-
-/// Mapping files that were parsed, to be checked with changes of one of them.
-#[derive(Debug)]
-pub struct Parsed {
-    sources: Sources,
-    files: Vec<File>,
-    diagnostics: Vec<Diagnostic>,
-    schemas: Arc<Schemas>,
-}
-
-impl Parsed {
-    /// Parses all files.
-    pub fn new(sources: Sources, schemas: Arc<Schemas>) -> Parsed {
-        let mut diagnostics = Vec::new();
-        let files = (0..sources.files.len()).map(|i| syntax::parse_file(&sources, FileId(i as u32), &mut diagnostics));
-        let files = files.collect();
-        Parsed { sources, files, diagnostics, schemas }
-    }
-
-    /// Checks all files, with another text for one of them.
-    pub fn checked_with(&mut self, changed: FileId, text: String) -> Checked {
-        let mut sources = self.sources.clone();
-        let at = changed.0 as usize;
-        let mut diagnostics: Vec<Diagnostic> =
-            self.diagnostics.iter().filter(|d| d.primary.0.file != changed).cloned().collect();
-        if let Some(file) = sources.files.get_mut(at) {
-            file.text = text;
-        }
-        let mut new = syntax::parse_file(&sources, changed, &mut diagnostics);
-        if let Some(old) = self.files.get_mut(at) {
-            std::mem::swap(old, &mut new);
-        }
-        let checked = check_files(sources, 0, &self.files, self.schemas.clone(), diagnostics);
-        if let Some(old) = self.files.get_mut(at) {
-            *old = new;
-        }
-        checked
-    }
 }

@@ -14,9 +14,10 @@
 //! | input | `syntax`, `schema`, `render`, `suppress` | parser and formatter, schemas of PyTorch and ONNX, errors as text |
 //! | trees | `collect`, `tree` | items by name, the checked tree |
 //! | meaning | `check`, `visit` | names, types and schemas of calls; walks over the checked tree |
-//! | one opset | `specialize` | a rule as it is at one opset |
+//! | one opset | `specialize`, `reach` | a rule as it is at one opset; who calls whom |
 //! | all opsets | `coverage` | the proof, and the support matrix |
 //! | passes | `checked` | all passes in order |
+//! | again | `recheck` | the passes after a change of a file |
 //! | results | `examples` | examples as JSON |
 
 mod check;
@@ -28,6 +29,8 @@ pub mod effects;
 pub mod examples;
 pub mod explain;
 pub mod nearest;
+pub mod reach;
+mod recheck;
 pub mod render;
 pub mod returned;
 pub mod schema;
@@ -39,7 +42,8 @@ pub mod tree;
 pub mod types;
 pub mod visit;
 
-pub use checked::{Checked, Parsed, check_dir, check_sources, check_with_base};
+pub use checked::{Checked, check_dir, check_sources, check_with_base};
+pub use recheck::Recheck;
 
 /// The code blocks of the README are compiled as tests.
 #[cfg(doctest)]

@@ -116,6 +116,11 @@ pub fn short_name(helper: &str) -> &str {
     helper.rsplit("::").next().unwrap_or(helper)
 }
 
+/// Whether a function is a `lower` or a `raise`: their names hold the opset, others no space.
+pub fn is_lowering(function: &str) -> bool {
+    function.contains(' ')
+}
+
 /// Whether a helper is private to its file.
 pub fn is_private(helper: &str) -> bool {
     helper.contains("::")

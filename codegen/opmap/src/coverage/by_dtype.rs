@@ -59,8 +59,6 @@ pub fn by_dtype(program: &Program, schemas: &Schemas) -> BTreeMap<String, ByDtyp
 pub fn by_dtype_of(program: &Program, schemas: &Schemas, wanted: &dyn Fn(&str) -> bool) -> BTreeMap<String, ByDtype> {
     let mut coverage = Coverage::new(program, schemas);
     let opsets = coverage.opsets;
-    // Nothing is noted of branches.
-    coverage.arms.clear();
     let wanted = program.maps.iter().filter(|map| wanted(&map.function.name));
     wanted.map(|map| (map.function.name.clone(), coverage.of_map(map, opsets))).collect()
 }

@@ -118,7 +118,7 @@ impl<'a> Coverage<'a> {
     /// An error for a call of an operator in its own `lower .. avoided`, in the form of each call that this replaces.
     pub(super) fn check_avoided(&mut self, call: &Call<'a>) {
         let name = format!("{} avoided", call.op);
-        if !self.judges || self.quiet > 0 || !self.stack.iter().any(|(on, _)| *on == name) {
+        if !self.judges || self.quiet > 0 || !self.stack.iter().any(|entered| entered.name == name) {
             return;
         }
         let Some(lower) = self.program.lower(call.op, AVOIDED) else { return };

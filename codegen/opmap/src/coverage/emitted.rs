@@ -1,5 +1,7 @@
 //! What an `extern fn` declares: the operators that it emits must have a form at every opset at which it does not refuse.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::Coverage;
 use super::opsets::Opsets;
 use crate::diagnostic::Diagnostic;
@@ -37,14 +39,13 @@ impl<'a> Coverage<'a> {
         schemas.opsets.range().filter(|opset| !ops.iter().all(|op| native(op, *opset))).collect()
     }
 
-    /// Errors for operators that an `extern fn` may emit where nothing can express them.
-    pub(super) fn check_emitted(&mut self) {
+    /// Errors for operators that an `extern fn` may emit where nothing can express them. `expressible` has the opsets of each.
+    pub(super) fn check_emitted(&mut self, expressible: &BTreeMap<&str, Opsets>) {
         let program = self.program;
-        let schemas = self.schemas;
         let opsets = self.opsets;
-        let is_known = |op: &&String| schemas.opsets.complete && !schemas.onnx.versions(op).is_empty();
-        for op in schemas.opsets.without_rules().filter(is_known) {
-            let missing = opsets.without(self.expressible(op, opsets));
+        let missing_of = |op: &String| opsets.without(expressible.get(op.as_str()).copied().unwrap_or(opsets));
+        for op in self.implicit_operators() {
+            let missing = missing_of(op);
             if !missing.is_empty() {
                 let text =
                     format!("the exporter may emit `{op}`, which nothing can express at opsets {}", missing.text());
@@ -57,7 +58,7 @@ impl<'a> Coverage<'a> {
         for (name, emits) in &program.emits {
             let refused = emits.since.iter().map(|(since, _)| *since).max().unwrap_or(0);
             for op in &emits.ops {
-                let missing = opsets.from(refused).without(self.expressible(op, opsets));
+                let missing = missing_of(op).from(refused);
                 let Some(last) = missing.last() else { continue };
                 let needed = last + 1;
                 let text = format!("`{name}` may emit `{op}`, which nothing can express at opsets {}", missing.text());
@@ -67,6 +68,19 @@ impl<'a> Coverage<'a> {
                 )));
             }
         }
+    }
+
+    /// The operators that the exporter emits of itself and that must be expressible.
+    fn implicit_operators(&self) -> impl Iterator<Item = &'a String> + use<'a> {
+        let schemas = self.schemas;
+        let is_known = |op: &&String| schemas.opsets.complete && !schemas.onnx.versions(op).is_empty();
+        schemas.opsets.without_rules().filter(is_known)
+    }
+
+    /// The operators that the exporter or an `extern fn` may emit.
+    pub(super) fn emitted_operators(&self) -> BTreeSet<&'a str> {
+        let of_externs = self.program.emits.values().flat_map(|emits| &emits.ops);
+        of_externs.chain(self.implicit_operators()).map(String::as_str).collect()
     }
 
     /// Walks the lowerings of all operators that no rule names, for any arguments.
@@ -101,7 +115,7 @@ impl<'a> Coverage<'a> {
     }
 
     /// The opsets at which some call of an operator can be expressed.
-    fn expressible(&mut self, op: &str, at: Opsets) -> Opsets {
+    pub(super) fn expressible(&mut self, op: &str, at: Opsets) -> Opsets {
         let schemas = self.schemas;
         let mut left = at;
         let mut done = Opsets::NONE;

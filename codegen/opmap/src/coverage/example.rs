@@ -1,12 +1,12 @@
 //! What the proof says of one example: whether it works at each opset, and the branches that it may take.
 
-use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::call::{Bound, Call, Given, fill_numbers, vector};
 use super::opsets::Opsets;
 use super::said::AllSaid;
 use super::scope::Scope;
+use super::trace::{Log, Trace};
 use super::values::{Abs, Kinds, Known, List, Number, Optional, Ranks, Tensor, Text, Truth, Values};
 use super::walk::converted;
 use super::{Coverage, Frame, Verdict};
@@ -45,7 +45,7 @@ impl<'a> Examiner<'a> {
         coverage.any_dtype = true;
         coverage.said = Some(AllSaid::new());
         coverage.walk_emitted();
-        let emitted = coverage.arms.clone();
+        let emitted = Trace::of(&coverage.log, program.arms.len()).arms;
         let said = coverage.said.take().unwrap_or_default();
         Examiner { coverage, emitted, said }
     }
@@ -55,12 +55,12 @@ impl<'a> Examiner<'a> {
         let coverage = &mut self.coverage;
         let Some(map) = coverage.program.map(overload) else { return Vec::new() };
         coverage.memo.clear();
-        coverage.arms.fill(Opsets::NONE);
+        coverage.log = Log::default();
         coverage.all = coverage.dtypes_of(map);
         let args = coverage.any_arguments(&map.function);
         let at = coverage.opsets;
         coverage.root(&map.function, args, &[], at);
-        coverage.arms.clone()
+        Trace::of(&coverage.log, coverage.program.arms.len()).arms
     }
 
     /// What is said of calls in the rules of nodes that no rule names.
@@ -72,7 +72,7 @@ impl<'a> Examiner<'a> {
     pub fn examine(&mut self, example: &'a Example) -> Option<Proof> {
         let coverage = &mut self.coverage;
         coverage.memo.clear();
-        coverage.arms.fill(Opsets::NONE);
+        coverage.log = Log::default();
         coverage.frame = Frame::default();
         coverage.said = Some(AllSaid::new());
         let program = coverage.program;
@@ -103,7 +103,8 @@ impl<'a> Examiner<'a> {
         coverage.refuse_new_dtypes(example, at);
         let frame = std::mem::take(&mut coverage.frame);
         let verdict = Verdict::of(frame, works);
-        let arms = coverage.arms.iter().zip(&self.emitted).map(|(own, emitted)| own.or(*emitted)).collect();
+        let own = Trace::of(&coverage.log, program.arms.len()).arms;
+        let arms = own.iter().zip(&self.emitted).map(|(own, emitted)| own.or(*emitted)).collect();
         let mut said = coverage.said.take().unwrap_or_default();
         for (place, own) in &mut said {
             if let Some(other) = self.said.get(place) {
@@ -115,17 +116,16 @@ impl<'a> Examiner<'a> {
 }
 
 impl<'a> Coverage<'a> {
-    /// Walks rules once more for the calls of their examples, whose dtypes are known: inputs that may have different dtypes for any arguments
-    /// may have different ones for each.
-    pub(super) fn check_examples(&mut self, rules: &HashSet<&str>) {
+    /// Walks a rule once more for the calls of its examples, whose dtypes are known: inputs that may have different dtypes for any arguments may have
+    /// different ones for each.
+    pub(super) fn check_examples_of(&mut self, map: &'a Map) {
         let (program, at) = (self.program, self.opsets);
-        for example in &program.examples {
-            let Target::Map(name) = &example.target else { continue };
+        let is_own = |example: &&Example| matches!(&example.target, Target::Map(name) if *name == map.function.name);
+        for example in program.examples.iter().filter(is_own) {
             // What is empty takes branches of its own, which the sizes decide.
             if example.args.iter().any(|(_, value)| is_empty(value)) {
                 continue;
             }
-            let Some(map) = program.map(name).filter(|_| rules.contains(name.as_str())) else { continue };
             self.example = Some(example.span);
             self.example_of_map(map, example, at);
             self.frame = Frame::default();

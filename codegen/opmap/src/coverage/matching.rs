@@ -3,6 +3,7 @@
 use super::conditions::{compare, narrow, rest};
 use super::opsets::Opsets;
 use super::scope::{Place, Scope};
+use super::trace::Event;
 use super::values::{Abs, Optional, Text, Truth};
 use super::{Coverage, Path, Seen};
 use crate::syntax::ast::BinaryOp;
@@ -24,7 +25,7 @@ impl<'a> Coverage<'a> {
             for pattern in &arm.patterns {
                 let path = Path { scope: scope.clone(), at };
                 let Some(path) = self.pattern(pattern, &left, place, &parts, path) else { continue };
-                self.reached(arm.arm, path.at);
+                self.note(Event::Arm(arm.arm, path.at));
                 self.within.push(arm.arm);
                 let next = self.expr(&arm.value, &path.scope, path.at);
                 self.within.pop();

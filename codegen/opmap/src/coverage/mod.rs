@@ -23,32 +23,41 @@ pub mod opsets;
 mod ranks;
 mod report;
 mod results;
+mod roots;
 pub mod said;
 mod scope;
+mod trace;
 pub mod values;
 mod verdict;
 mod walk;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::BuildHasher;
 use std::rc::Rc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::diagnostic::Diagnostic;
 use crate::schema::Schemas;
 use crate::schema::dtypes::DtypeSet;
 use crate::schema::onnx::{Port, Version};
 use crate::source::Span;
-use crate::tree::{AVOIDED, Expr, Function, Lower, Map, Program};
+use crate::tree::{self, AVOIDED, Expr, Function, Lower, Map, Program};
 use dtypes::DtypeFacts;
 pub use example::{Examiner, Proof};
 use opsets::Opsets;
+pub use roots::{Known, Unchanged, check};
 use scope::Scope;
+pub use trace::Moved;
+use trace::{Event, Log};
 use values::Abs;
 pub use verdict::{Failure, Matrix, Reasons, Refusal, Status, Verdict};
 
 /// Longer conditions are cut to the innermost one.
 const LONGEST_CONDITION: usize = 100;
+
+/// How often a lowering is entered in itself, for other arguments each time, before it is said to have no end.
+const MOST_TURNS: usize = 4;
 
 /// A place in a rule with what is known there, and the opsets that reach it.
 #[derive(Debug, Clone)]
@@ -142,16 +151,28 @@ struct Key {
     function: usize,
     args: Vec<Abs>,
     outputs: Option<Abs>,
+    /// The group of each argument.
+    groups: Vec<Option<usize>>,
     all: DtypeSet,
+    at: Opsets,
+}
+
+/// A rule or helper that is being walked.
+#[derive(Debug)]
+struct Entered<'a> {
+    name: &'a str,
+    at: Opsets,
+    /// Of what is known of its arguments.
+    digest: u64,
 }
 
 /// The result of a call.
 #[derive(Debug, Clone)]
 struct Outcome {
-    /// The opsets at which it was walked.
-    walked: Opsets,
     seen: Seen,
     frame: Rc<Frame>,
+    /// Its number in the log.
+    call: u32,
 }
 
 struct Coverage<'a> {
@@ -169,7 +190,7 @@ struct Coverage<'a> {
     memo: FxHashMap<Key, Outcome>,
     /// The opsets at which an `extern fn` emits something that is not native, by name.
     lowered_externs: HashMap<String, Opsets>,
-    stack: Vec<(&'a str, Opsets)>,
+    stack: Vec<Entered<'a>>,
     frame: Frame,
     /// Greater than 0 while a path is walked again only to learn about values.
     quiet: u32,
@@ -177,14 +198,8 @@ struct Coverage<'a> {
     within: Vec<u32>,
     /// How many more parts of the condition are followed.
     steps_left: u32,
-    /// The opsets that reach each branch, by its number.
-    arms: Vec<Opsets>,
-    /// The rules and helpers that were walked.
-    walked: HashSet<&'a str>,
-    /// For a `since` in place of a value: the opsets that reach it.
-    since_values: BTreeMap<Span, (u32, Opsets)>,
-    /// For a `since` statement: whether the opset just below needs it.
-    since_statements: BTreeMap<Span, (u32, bool)>,
+    /// What was reached so far.
+    log: Log,
     /// Whether calls are looked at for what is wrong with them whatever the opset is.
     judges: bool,
     /// The example whose call is walked.
@@ -197,67 +212,6 @@ struct Coverage<'a> {
     /// The calls that these made.
     plain_memo: FxHashMap<Key, Outcome>,
     out: Vec<Diagnostic>,
-}
-
-/// Checks the coverage of all rules and returns the support matrix.
-pub fn check(program: &Program, schemas: &Schemas, out: &mut Vec<Diagnostic>) -> Matrix {
-    let opsets = &schemas.opsets;
-    let mut coverage = Coverage::new(program, schemas);
-    coverage.judges = true;
-    let all = coverage.opsets;
-    let mut matrix = Matrix { oldest: opsets.min, newest: opsets.max, rows: BTreeMap::new() };
-    let mut gaps = report::Gaps::new();
-    let mut doubtful = HashSet::new();
-    for map in &program.maps {
-        coverage.all = coverage.dtypes_of(map);
-        let args = coverage.any_arguments(&map.function).into_iter().map(of_model).collect();
-        let (seen, frame) = coverage.root(&map.function, args, &[], all);
-        if frame.may_differ {
-            doubtful.insert(map.function.name.as_str());
-        }
-        let needed = map.since.as_ref().is_some_and(|(since, _)| {
-            let last = since.saturating_sub(1);
-            !seen.at.has(last) || frame.gaps.values().any(|at| at.has(last))
-        });
-        let above = map.since.as_ref().map_or(all, |(since, _)| all.from(*since));
-        report::note_gaps(&frame.gaps, above, &mut gaps);
-        let verdict = Verdict::of(frame, seen.at).with_since(map, all);
-        if let Some((since, _)) = map.since.as_ref().filter(|_| !needed) {
-            let span = map.since_span.unwrap_or(map.function.span);
-            let diagnostic = report::inexact(span, *since, "every path of this rule works below that opset too");
-            out.push(diagnostic.help("remove it, or lower the number"));
-        }
-        let row = opsets.range().map(|opset| verdict.status(opset)).collect();
-        matrix.rows.insert(map.function.name.clone(), row);
-    }
-    for lower in &program.lowers {
-        coverage.all = DtypeSet::ALL;
-        let mut args = coverage.any_arguments_of_lowering(lower);
-        if lower.before == AVOIDED {
-            args = args.into_iter().map(cycles::given).collect();
-        }
-        let below = coverage.opsets_of_lowering(lower);
-        let version = coverage.version_of_lowering(lower);
-        let groups = Coverage::groups_of(version);
-        let (seen, frame) = coverage.root(&lower.function, args.clone(), &groups, below);
-        report::note_gaps(&frame.gaps, below, &mut gaps);
-        coverage.check_results(lower, &args, &seen.value);
-    }
-    for raise in &program.raises {
-        coverage.all = DtypeSet::ALL;
-        let args = coverage.any_arguments_of_raise(raise);
-        let above = all.from(raise.before);
-        let (_, frame) = coverage.root(&raise.function, args, &[], above);
-        report::note_gaps(&frame.gaps, above, &mut gaps);
-    }
-    coverage.check_examples(&doubtful);
-    complete::missing_facts(schemas, out);
-    fails::check(program, out);
-    coverage.check_emitted();
-    let missing_lowerings = if opsets.complete { complete::missing_lowerings(&coverage, &gaps) } else { Vec::new() };
-    coverage.report(gaps, out);
-    out.extend(missing_lowerings);
-    matrix
 }
 
 impl<'a> Coverage<'a> {
@@ -278,10 +232,7 @@ impl<'a> Coverage<'a> {
             quiet: 0,
             within: Vec::new(),
             steps_left: conditions::MOST_STEPS,
-            arms: vec![Opsets::NONE; program.arms.len()],
-            walked: HashSet::new(),
-            since_values: BTreeMap::new(),
-            since_statements: BTreeMap::new(),
+            log: Log::default(),
             judges: false,
             example: None,
             emitting: Vec::new(),
@@ -400,36 +351,47 @@ impl<'a> Coverage<'a> {
         }
         let id = std::ptr::from_ref(function) as usize;
         let fitted = function.params.iter().zip(args).map(|(param, arg)| arg.fit(&param.ty, self.all, at));
-        let key = Key { function: id, args: fitted.collect(), outputs, all: self.all };
-        if let Some(known) = self.memo.get(&key).filter(|known| at.without(known.walked).is_empty()) {
-            let (seen, frame) = (known.seen.clone(), known.frame.clone());
+        let groups = groups.to_vec();
+        let key = Key { function: id, args: fitted.collect(), outputs, groups, all: self.all, at };
+        if let Some(known) = self.memo.get(&key) {
+            let (seen, frame, call) = (known.seen.clone(), known.frame.clone(), known.call);
             self.include(&frame, at);
-            return Seen { value: seen.value, at: seen.at.and(at) };
+            self.note(Event::Call(call));
+            return seen;
         }
-        if let Some(i) = self.stack.iter().position(|(name, on)| *name == function.name && !on.and(at).is_empty()) {
-            self.recursion(function, i);
+        let digest = FxBuildHasher.hash_one(&key);
+        if let Some(from) = self.repeated(function, digest, at) {
+            self.recursion(function, from);
             return Seen { value: self.top(&function.returns, at), at };
         }
-        self.stack.push((function.name.as_str(), at));
+        self.stack.push(Entered { name: function.name.as_str(), at, digest });
         let outer = std::mem::take(&mut self.frame);
         let branches = std::mem::take(&mut self.within);
+        let events = self.log.begin();
         let mut scope = Scope::default();
         scope.outputs.clone_from(&key.outputs);
         for (i, (param, arg)) in function.params.iter().zip(&key.args).enumerate() {
-            scope.bind_in_group(&param.name, arg.clone(), groups.get(i).copied().flatten());
+            scope.bind_in_group(&param.name, arg.clone(), key.groups.get(i).copied().flatten());
         }
         let seen = self.expr(&function.body, &scope, at).or_top(self, &function.returns);
         let frame = Rc::new(std::mem::replace(&mut self.frame, outer));
         self.within = branches;
         self.stack.pop();
+        self.note(Event::Body(function.span));
+        let call = self.log.end(events);
+        self.note(Event::Call(call));
         self.include(&frame, at);
-        if self.quiet == 0 {
-            self.walked.insert(function.name.as_str());
-        }
         if self.quiet == 0 || !self.emitting.is_empty() {
-            self.memo.insert(key, Outcome { walked: at, seen: seen.clone(), frame });
+            self.memo.insert(key, Outcome { seen: seen.clone(), frame, call });
         }
         seen
+    }
+
+    /// Notes what a walk has reached, unless it only learns about values.
+    fn note(&mut self, event: Event) {
+        if self.quiet == 0 {
+            self.log.note(event);
+        }
     }
 
     /// Adds what a call reached, with the caller at the start of each path.
@@ -439,7 +401,7 @@ impl<'a> Coverage<'a> {
             self.frame.add(frame, at, condition.as_ref());
             return;
         }
-        let caller = self.stack.last().map(|(name, _)| (*name).to_owned());
+        let caller = self.stack.last().map(|entered| entered.name.to_owned());
         let mut seen_from_here = frame.clone();
         seen_from_here.gaps = std::mem::take(&mut seen_from_here.gaps)
             .into_iter()
@@ -497,27 +459,14 @@ impl<'a> Coverage<'a> {
 
     /// Notes that nothing covers a call.
     fn gap(&mut self, site: Span, op: &str, missing: u32, at: Opsets) {
-        let path = self.stack.last().map(|(name, _)| (*name).to_owned()).into_iter().collect();
+        let path = self.stack.last().map(|entered| entered.name.to_owned()).into_iter().collect();
         let all = self.frame.gaps.entry(Gap { site, op: op.to_owned(), missing, path }).or_default();
         *all = all.or(at);
     }
 
-    /// Notes that opsets reach a branch.
-    fn reached(&mut self, arm: u32, at: Opsets) {
-        if self.quiet > 0 {
-            return;
-        }
-        if let Some(all) = self.arms.get_mut(arm as usize) {
-            *all = all.or(at);
-        }
-    }
-
     /// `since` in place of a value.
     fn since_value(&mut self, site: Span, since: u32, reason: &str, at: Opsets) {
-        if self.quiet == 0 {
-            let known = self.since_values.entry(site).or_insert((since, Opsets::NONE));
-            known.1 = known.1.or(at);
-        }
+        self.note(Event::SinceValue(site, since, at));
         self.refuse(since, reason, at);
     }
 
@@ -538,32 +487,32 @@ impl<'a> Coverage<'a> {
             self.quiet -= 1;
             let found = std::mem::replace(&mut self.frame, kept);
             let needed = seen.at.is_empty() || !found.gaps.is_empty();
-            self.since_statements.entry(site).or_insert((since, false)).1 |= needed;
+            self.note(Event::SinceStatement(site, since, needed));
         }
         self.refuse(since, reason, at.below(since));
     }
 
+    /// Where a call of a function closes a cycle, if it does. A lowering may be entered again for other arguments, such as a `ReduceSum` of known axes
+    /// in that of one whose axes the graph computes.
+    fn repeated(&self, function: &Function, digest: u64, at: Opsets) -> Option<usize> {
+        let own = |entered: &Entered<'_>| entered.name == function.name && !entered.at.and(at).is_empty();
+        let from = self.stack.iter().position(own)?;
+        let inner = self.stack.get(from..).unwrap_or_default();
+        let leads_through_lowering = inner.iter().any(|entered| tree::is_lowering(entered.name));
+        let is_other = inner.iter().all(|entered| !own(entered) || entered.digest != digest);
+        let turns = inner.iter().filter(|entered| own(entered)).count();
+        let ends = leads_through_lowering && is_other && turns < MOST_TURNS;
+        (!ends).then_some(from)
+    }
+
     fn recursion(&mut self, function: &Function, from: usize) {
-        let names = self.stack.iter().skip(from).map(|(name, _)| *name).chain([function.name.as_str()]);
+        let names = self.stack.iter().skip(from).map(|entered| entered.name).chain([function.name.as_str()]);
         let cycle: Vec<String> = names.map(|name| format!("`{name}`")).collect();
         if !self.out.iter().any(|d| d.code == "E0603" && d.primary.0 == function.span) {
             let text = format!("`{}` calls itself", function.name);
             let diagnostic = Diagnostic::new("E0603", function.span, text);
             self.out.push(diagnostic.note(format!("the cycle: {}", cycle.join(" -> "))));
         }
-    }
-}
-
-/// An argument of a model: its tensors are values of the graph, unless they are constants.
-fn of_model(value: Abs) -> Abs {
-    match value {
-        Abs::Tensor(tensor) => Abs::Tensor(values::Tensor { known: tensor.known.of_graph(), ..tensor }),
-        Abs::Optional(optional) => {
-            let present = Rc::new(of_model((*optional.present).clone()));
-            Abs::Optional(values::Optional { absent: optional.absent, present })
-        }
-        Abs::List(list) => Abs::List(list.map(|item| of_model(item.clone()))),
-        other => other,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::opsets::Opsets;
+use super::trace::Trace;
 use super::{Coverage, Gap, ranges};
 use crate::check::lower_header;
 use crate::diagnostic::Diagnostic;
@@ -42,12 +43,13 @@ pub(super) fn inexact(span: Span, since: u32, why: &str) -> Diagnostic {
 }
 
 impl Coverage<'_> {
-    pub(super) fn report(mut self, gaps: Gaps, out: &mut Vec<Diagnostic>) {
+    /// All errors. `trace` is what all roots reached.
+    pub(super) fn report(mut self, gaps: Gaps, trace: &Trace, out: &mut Vec<Diagnostic>) {
         out.append(&mut self.out);
         for ((op, missing), calls) in &gaps {
             out.extend(self.missing(op, *missing, calls));
         }
-        for (site, (since, reached)) in &self.since_values {
+        for (site, (since, reached)) in &trace.since_values {
             let Some(newest) = reached.last() else { continue };
             let exact = newest + 1;
             if exact != *since {
@@ -58,21 +60,22 @@ impl Coverage<'_> {
                 out.push(inexact(*site, *since, &label).help(format!("write `since {exact}`")));
             }
         }
-        for (site, (since, needed)) in &self.since_statements {
+        for (site, (since, needed)) in &trace.since_statements {
             if !needed {
                 let label = "what follows works below that opset too";
                 out.push(inexact(*site, *since, label).help("remove it, or lower the number"));
             }
         }
-        self.unreached(out);
+        self.unreached(trace, out);
     }
 
     /// Branches that no path takes, in rules and helpers that are called. `check` has found some of them.
-    fn unreached(&self, out: &mut Vec<Diagnostic>) {
+    fn unreached(&self, trace: &Trace, out: &mut Vec<Diagnostic>) {
         let is_known = |span: Span| out.iter().any(|d| d.code == "E0602" && d.primary.0 == span);
-        let arms = self.program.arms.iter().zip(&self.arms);
+        let is_walked = |rule: &str| self.program.helper(rule).is_none_or(|own| trace.walked.contains(&own.span));
+        let arms = self.program.arms.iter().zip(&trace.arms);
         let unreached: Vec<Diagnostic> = arms
-            .filter(|(arm, at)| at.is_empty() && self.walked.contains(arm.rule.as_str()) && !is_known(arm.span))
+            .filter(|(arm, at)| at.is_empty() && is_walked(&arm.rule) && !is_known(arm.span))
             .map(|(arm, _)| {
                 let (min, max) = (self.schemas.opsets.min, self.schemas.opsets.max);
                 let rule = &arm.rule;

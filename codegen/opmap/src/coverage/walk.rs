@@ -8,6 +8,7 @@ use super::lists::element;
 use super::numbers::arithmetic;
 use super::opsets::Opsets;
 use super::scope::Scope;
+use super::trace::Event;
 use super::values::{Abs, Graph, Kinds, Known, List, Number, Optional, Text, Truth, Values};
 use super::{Coverage, Path, Seen};
 use crate::schema::dtypes::DtypeSet;
@@ -222,7 +223,7 @@ impl<'a> Coverage<'a> {
         let mut all = Seen::never();
         for (arm, (branch, path)) in arms.iter().zip(paths) {
             let Some(path) = path else { continue };
-            self.reached(*arm, path.at);
+            self.note(Event::Arm(*arm, path.at));
             self.within.push(*arm);
             let seen = self.expr(branch, &path.scope, path.at);
             self.within.pop();
@@ -248,11 +249,11 @@ impl<'a> Coverage<'a> {
         };
         let mut all = Seen::never();
         if may_be_present {
-            self.reached(arms[0], at);
+            self.note(Event::Arm(arms[0], at));
             all = Seen { value: converted(present, &expr.ty), at }.or_top(self, &expr.ty);
         }
         if may_be_absent && let Some(path) = self.absent(value, scope, at) {
-            self.reached(arms[1], path.at);
+            self.note(Event::Arm(arms[1], path.at));
             self.within.push(arms[1]);
             let second = self.expr(other, &path.scope, path.at);
             self.within.pop();

@@ -8,11 +8,11 @@ use aten2onnx_core::error::Result;
 use aten2onnx_examples as examples;
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::coverage::by_dtype::{ByDtype, Level, by_dtype_of};
+use aten2onnx_opmap::reach::Reach;
 use aten2onnx_opmap::tree::{Example, Target};
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 
-use super::reach::Reach;
 use crate::calls::Calls;
 use crate::check::Exporter;
 use crate::oracle::{Answer, Oracle};

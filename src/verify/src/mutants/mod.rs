@@ -12,7 +12,6 @@ mod fate;
 mod found;
 mod kind;
 mod made;
-mod reach;
 mod report;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -22,7 +21,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use aten2onnx_core::error::{Error, Result};
-use aten2onnx_opmap::Parsed;
+use aten2onnx_opmap::Recheck;
+use aten2onnx_opmap::reach::Reach;
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 
@@ -36,7 +36,6 @@ use crate::oracle::{self, Oracle};
 use base::Base;
 use found::found;
 use made::{Mutant, mutants_of};
-use reach::Reach;
 
 /// Which mutants are made, and how they are judged.
 #[derive(Debug, Clone)]
@@ -91,7 +90,7 @@ pub fn run(
         if is_late { None } else { lock(&open).pop_front() }
     };
     let work = || -> Result<()> {
-        let mut parsed = Parsed::new(checked.sources.clone(), checked.schemas.clone());
+        let mut recheck = Recheck::new(checked.sources.clone(), checked.schemas.clone());
         let mut oracle = Oracle::new(&settings.python, folder.path(), &[]);
         while let Some(mutant) = next() {
             let row = if ended.contains(&mutant.name) {
@@ -100,7 +99,7 @@ pub fn run(
                 *lock(report).begun.entry(mutant.name.clone()).or_default() += 1;
                 changed()?;
                 let text = mutant.applied(&checked.sources.file(mutant.span.file).text);
-                let files = parsed.checked_with(mutant.span.file, text);
+                let files = recheck.checked_with(mutant.span.file, text);
                 row_of(&base, mutant, found(&base, mutant, files, settings.calls, &mut oracle)?, explained)
             };
             let mut report = lock(report);
@@ -163,4 +162,40 @@ fn row_of(base: &Base<'_>, mutant: &Mutant, found: found::Found, explained: &Exp
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::path::Path;
+
+    use aten2onnx_opmap::{Checked, Recheck, check_dir, check_sources};
+
+    use super::{digest_of_name, mutants_of};
+
+    /// Mutants that are checked twice.
+    const SAMPLE: usize = 10;
+
+    /// What a check says: the errors and the matrix.
+    fn said(checked: &Checked) -> (Vec<String>, String) {
+        let errors = checked.diagnostics.iter().map(|error| format!("{error:?}")).collect();
+        (errors, format!("{:?}", checked.matrix.rows))
+    }
+
+    #[test]
+    fn a_change_is_checked_like_all_files() {
+        let base = check_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../mappings")).unwrap();
+        let mut mutants = mutants_of(&base.sources, &base.schemas);
+        mutants.sort_by_cached_key(|mutant| digest_of_name(1, &mutant.name));
+        let mut recheck = Recheck::new(base.sources.clone(), base.schemas.clone());
+        for mutant in mutants.iter().take(SAMPLE) {
+            let mut changed = base.sources.clone();
+            let file = changed.files.get_mut(mutant.span.file.0 as usize).unwrap();
+            file.text = mutant.applied(&file.text);
+            let again = recheck.checked_with(mutant.span.file, file.text.clone());
+            let all = check_sources(changed, base.schemas.clone());
+            assert_eq!(said(&again), said(&all), "{}", mutant.name);
+        }
+    }
 }

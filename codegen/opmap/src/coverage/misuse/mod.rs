@@ -104,7 +104,7 @@ impl<'a> Coverage<'a> {
         if self.out.iter().any(|known| known.code == diagnostic.code && known.primary.0 == place) {
             return;
         }
-        let way: Vec<String> = self.stack.iter().map(|(name, _)| format!("`{name}`")).collect();
+        let way: Vec<String> = self.stack.iter().map(|entered| format!("`{}`", entered.name)).collect();
         let diagnostic = match way.len() {
             0 | 1 => diagnostic,
             _ => diagnostic.note(format!("the path: {} -> `{last}`", way.join(" -> "))),

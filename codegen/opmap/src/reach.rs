@@ -1,15 +1,15 @@
 //! What an item reaches: the rules that call it, directly or through others, nearest first.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
-use aten2onnx_opmap::source::Span;
-use aten2onnx_opmap::tree::{Expr, Kind, Program};
-use aten2onnx_opmap::visit;
+use crate::source::Span;
+use crate::tree::{Expr, Kind, Program};
+use crate::visit;
 
 /// Who calls whom.
 #[derive(Debug)]
-pub(crate) struct Reach {
-    /// By the name of a function, or of an ONNX operator: the functions that call it.
+pub struct Reach {
+    /// By the name of a function, of an `extern fn` or of an ONNX operator: the functions that call it.
     callers: BTreeMap<String, BTreeSet<String>>,
     /// The functions of the program with their places.
     places: Vec<(Span, String)>,
@@ -20,6 +20,7 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
+    /// Looks at all calls of a program.
     pub fn new(program: &Program) -> Reach {
         let maps = program.maps.iter().map(|map| map.function.name.clone()).collect();
         let lowers = || program.lowers.iter().chain(&program.raises);
@@ -42,7 +43,10 @@ impl Reach {
         match &expr.kind {
             Kind::Fn(name, _) | Kind::Rule(name, _) => add(name),
             Kind::Node(node) => add(&node.op),
-            Kind::Extern(name, _) => program.emits.get(name).iter().flat_map(|emits| &emits.ops).for_each(|op| add(op)),
+            Kind::Extern(name, _) => {
+                add(name);
+                program.emits.get(name).iter().flat_map(|emits| &emits.ops).for_each(|op| add(op));
+            }
             _ => {}
         }
     }
@@ -76,5 +80,20 @@ impl Reach {
         let mut once = BTreeSet::new();
         found.retain(|name| once.insert(name.clone()));
         found
+    }
+
+    /// The functions and operators that these reach, and themselves.
+    pub fn reached_from(&self, names: Vec<String>) -> HashSet<String> {
+        let mut open = names;
+        let mut seen: HashSet<String> = open.iter().cloned().collect();
+        while let Some(name) = open.pop() {
+            let callers = self.callers.get(&name).into_iter().flatten();
+            for next in callers.chain(self.operators.get(&name)) {
+                if seen.insert(next.clone()) {
+                    open.push(next.clone());
+                }
+            }
+        }
+        seen
     }
 }

@@ -1,0 +1,187 @@
+//! Checks mapping files again after a change of one of them: only the rules that the change reaches are proved again.
+//!
+//! The other files are not parsed again. Names and types are checked anew, because a header may concern any rule.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::checked::{Checked, check_files};
+use crate::collect::{Items, collect};
+use crate::coverage::{self, Known, Moved, Unchanged};
+use crate::diagnostic::Diagnostic;
+use crate::reach::Reach;
+use crate::schema::Schemas;
+use crate::source::{FileId, Sources, Span};
+use crate::syntax;
+use crate::syntax::ast::{ExampleTarget, File};
+use crate::tree::{AVOIDED, Arm, Program};
+
+/// Mapping files that were checked, to be checked again with changes of one of them.
+#[derive(Debug)]
+pub struct Recheck {
+    sources: Sources,
+    files: Vec<File>,
+    diagnostics: Vec<Diagnostic>,
+    schemas: Arc<Schemas>,
+    /// What is known of the files. None if they have errors: then everything is proved each time.
+    base: Option<Base>,
+}
+
+#[derive(Debug)]
+struct Base {
+    items: Items,
+    program: Program,
+    reach: Reach,
+    known: Known,
+}
+
+impl Recheck {
+    /// Parses and checks all files.
+    pub fn new(sources: Sources, schemas: Arc<Schemas>) -> Recheck {
+        let mut diagnostics = Vec::new();
+        let files = (0..sources.files.len()).map(|i| syntax::parse_file(&sources, FileId(i as u32), &mut diagnostics));
+        let files: Vec<File> = files.collect();
+        let mut known = Known::default();
+        let prove = |_: &Items, program: &Program, out: &mut Vec<_>| {
+            coverage::check(program, &schemas, None, Some(&mut known), out)
+        };
+        let checked = check_files(sources.clone(), 0, &files, schemas.clone(), diagnostics.clone(), prove);
+        let is_right = checked.diagnostics.is_empty();
+        let base = is_right.then(|| {
+            let (items, reach) = (collect(&files, &mut Vec::new()), Reach::new(&checked.program));
+            Base { items, reach, program: checked.program, known }
+        });
+        Recheck { sources, files, diagnostics, schemas, base }
+    }
+
+    /// Checks all files, with another text for one of them. The result is that of [`check_sources`](crate::check_sources).
+    pub fn checked_with(&mut self, changed: FileId, text: String) -> Checked {
+        let mut sources = self.sources.clone();
+        let at = changed.0 as usize;
+        let mut diagnostics: Vec<Diagnostic> =
+            self.diagnostics.iter().filter(|d| d.primary.0.file != changed).cloned().collect();
+        if let Some(file) = sources.files.get_mut(at) {
+            file.text = text;
+        }
+        let mut new = syntax::parse_file(&sources, changed, &mut diagnostics);
+        if let Some(old) = self.files.get_mut(at) {
+            std::mem::swap(old, &mut new);
+        }
+        let prove = |items: &Items, program: &Program, out: &mut Vec<_>| {
+            let change = self.base.as_ref().and_then(|base| {
+                let (reached, moved) = base.change(changed, [&self.sources, &sources], items, program)?;
+                Some((&base.known, reached, moved))
+            });
+            let unchanged = change.as_ref().map(|(known, reached, moved)| Unchanged { known, reached, moved });
+            coverage::check(program, &self.schemas, unchanged, None, out)
+        };
+        let checked = check_files(sources.clone(), 0, &self.files, self.schemas.clone(), diagnostics, prove);
+        if let Some(old) = self.files.get_mut(at) {
+            *old = new;
+        }
+        checked
+    }
+}
+
+impl Base {
+    /// What a change of a file reaches, and where the rest is now. None if it may reach everything.
+    fn change(
+        &self,
+        file: FileId,
+        [old_sources, new_sources]: [&Sources; 2],
+        new_items: &Items,
+        new: &Program,
+    ) -> Option<(HashSet<String>, Moved)> {
+        let domains = |items: &Items| -> Vec<(String, u32)> {
+            items.domains.iter().map(|import| (import.domain.text.clone(), import.version)).collect()
+        };
+        if domains(&self.items) != domains(new_items) {
+            return None;
+        }
+        let before = named_items(&self.items, file, old_sources, &self.program);
+        let mut after: HashMap<(Vec<String>, &str), Vec<Span>> = HashMap::new();
+        for item in named_items(new_items, file, new_sources, new).into_iter().rev() {
+            after.entry((item.names, item.text)).or_default().push(item.span);
+        }
+        let mut changed = Vec::new();
+        let mut places = Vec::new();
+        for item in before {
+            match after.get_mut(&(item.names.clone(), item.text)).and_then(Vec::pop) {
+                Some(now) => places.push((item.span, now.start)),
+                None => changed.extend(item.names),
+            }
+        }
+        changed.extend(after.into_iter().filter(|(_, left)| !left.is_empty()).flat_map(|((names, _), _)| names));
+        places.sort_unstable();
+        let reached = self.reach.reached_from(changed);
+        let moved = Moved { arms: moved_arms(&self.program.arms, &new.arms), file, items: places };
+        Some((reached, moved))
+    }
+}
+
+/// An item of a file with what the proof knows it by.
+struct Named<'s> {
+    /// The functions and operators that it is about.
+    names: Vec<String>,
+    text: &'s str,
+    span: Span,
+}
+
+/// The items of a file that the proof depends on, a family as one.
+fn named_items<'s>(items: &Items, file: FileId, sources: &'s Sources, program: &Program) -> Vec<Named<'s>> {
+    let mut all: Vec<Named<'s>> = Vec::new();
+    let mut add = |span: Span, names: Vec<String>| {
+        if span.file != file {
+            return;
+        }
+        match all.last_mut().filter(|last| last.span == span) {
+            Some(last) => last.names.extend(names),
+            None => all.push(Named { names, text: sources.text(span), span }),
+        }
+    };
+    let helpers: HashMap<Span, &str> = (program.fns.iter().chain(&program.externs))
+        .filter(|function| function.span.file == file)
+        .map(|function| (function.span, function.name.as_str()))
+        .collect();
+    // A helper without a header has only the name that is written. With it, callers of another helper of this name are reached too.
+    let names_of = |name: &syntax::ast::Ident| {
+        let full = helpers.get(&name.span).map(|full| (*full).to_owned());
+        full.into_iter().chain([name.text.clone()]).collect()
+    };
+    items.maps.iter().for_each(|(meta, map)| add(meta.span, vec![map.op.full()]));
+    for (meta, lower) in &items.lowers {
+        let when = if lower.before == AVOIDED { "avoided".to_owned() } else { format!("before {}", lower.before) };
+        add(meta.span, vec![format!("{} {when}", lower.op.full()), lower.op.full()]);
+    }
+    for (meta, raise) in &items.raises {
+        add(meta.span, vec![format!("{} from {}", raise.op.full(), raise.before), raise.op.full()]);
+    }
+    items.sames.iter().for_each(|(meta, same)| add(meta.span, vec![same.op.full()]));
+    items.fns.iter().for_each(|(meta, function)| add(meta.span, names_of(&function.name)));
+    items.externs.iter().for_each(|(meta, function)| add(meta.span, names_of(&function.name)));
+    for (meta, example) in &items.examples {
+        if let ExampleTarget::Map(op) = &example.target {
+            add(meta.span, vec![op.full()]);
+        }
+    }
+    all
+}
+
+/// The new numbers of branches, by their old ones. The branches of a rule have successive numbers.
+fn moved_arms(old: &[Arm], new: &[Arm]) -> Vec<u32> {
+    let mut firsts: HashMap<&str, u32> = HashMap::new();
+    for (number, arm) in new.iter().enumerate() {
+        firsts.entry(arm.rule.as_str()).or_insert(number as u32);
+    }
+    let mut moved = Vec::with_capacity(old.len());
+    let mut before: Option<(&str, u32)> = None;
+    for arm in old {
+        let number = match before {
+            Some((rule, last)) if rule == arm.rule => last + 1,
+            _ => firsts.get(arm.rule.as_str()).copied().unwrap_or(u32::MAX / 2),
+        };
+        before = Some((arm.rule.as_str(), number));
+        moved.push(number);
+    }
+    moved
+}
