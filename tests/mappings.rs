@@ -128,3 +128,20 @@ map aten::hardsigmoid(Tensor self) -> Tensor = Abs(self)
         );
     }
 }
+
+mod python {
+    use crate::command::{aten2onnx, text};
+
+    #[test]
+    fn random_results_are_held_against_the_distribution_of_pytorch() {
+        let rules = "\
+map aten::feature_dropout(Tensor input, float p, bool train) -> Tensor = aten::dropout(input, p, train)
+example aten::feature_dropout(f32[2, 3, 4], 0.5, True)
+";
+        let file = super::file("random", rules);
+        let output = aten2onnx(&["try", "--mappings", text(&file)]);
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(!output.status.success() && said.contains("random in another way"), "{said}");
+        assert!(!said.contains("mappings/aten/dropout.opmap"), "helpers of the build are another's: {said}");
+    }
+}

@@ -208,7 +208,7 @@ fn rule_of(example: &Example) -> String {
     }
 }
 
-/// The branches of helpers that some call of the requested rules reaches, and no example of them does. Examples of other rules may.
+/// The branches of helpers in the files that some call of the requested rules reaches, and no example of them does. Examples of other rules may.
 fn unreached_in_helpers(set: &MappingFiles, wanted: &[&Example], reached: &BTreeSet<u32>) -> Vec<String> {
     let checked = set.checked();
     let program = &checked.program;
@@ -221,7 +221,8 @@ fn unreached_in_helpers(set: &MappingFiles, wanted: &[&Example], reached: &BTree
     }
     let arms = program.arms.iter().zip(aten2onnx_rules::interpret::FIRST_ARM..);
     let missing = arms.filter(|(arm, number)| {
-        open.contains(number) && !reached.contains(number) && !arm.refuses && program.helper(&arm.rule).is_some()
+        let is_own = checked.is_own(arm.span.file) && program.helper(&arm.rule).is_some();
+        is_own && open.contains(number) && !reached.contains(number) && !arm.refuses
     });
     missing
         .map(|(arm, _)| {

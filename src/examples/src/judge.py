@@ -4,7 +4,7 @@
 
 Reads records (JSON lines) from RECORDS and writes a verdict for each to VERDICTS:
     {"id": 3, "failures": [{"opset": 11, "what": "...", "invalid": false}], "accepted": ["equal-elements"], "ran": [9, 13]}
-A record passes if its list of failures is empty; `invalid` says that the model contradicts the schemas. If it is `excused`, differences that differences.toml lists are accepted. The `args` of a record refer to its `inputs` by index; `models` are hexadecimal ModelProtos.
+A record passes if its list of failures is empty; `invalid` says that the model contradicts the schemas. If it is `excused`, differences that differences.toml lists are accepted. The `args` of a record refer to its `inputs` by index; `models` are hexadecimal ModelProtos. Results that are random in PyTorch are compared by their distributions.
 Each MODULE is imported first; these define custom operators.
 """
 import importlib
@@ -211,14 +211,14 @@ def run_torch(record, inputs):
     return flat, draws or "empty" in rest.partition(".")[0]
 
 
-def run_model(model_bytes, opset, inputs):
+def run_model(model_bytes, opset, inputs, times=1):
     """Runs a model whose inputs are named x0, x1, ...; some may be missing."""
     import onnx
     model = onnx.load_from_string(model_bytes)
     names = [i.name for i in model.graph.input]
     feeds = {f"x{i}": a for i, a in enumerate(inputs) if f"x{i}" in names}
     try:
-        return run_fed(model, model_bytes, opset, feeds)
+        return run_fed(model, model_bytes, opset, feeds, times=times)
     except Exception as error:
         if type(error).__name__ != "RuntimeImplementationError":
             raise
@@ -235,8 +235,8 @@ def before_last_version(model):
     return found
 
 
-def run_fed(model, model_bytes, opset, feeds, optimise=False):
-    """Returns the results of a model, and what ran it."""
+def run_fed(model, model_bytes, opset, feeds, optimise=False, times=1):
+    """Returns the results of a model, and what ran it. With `times`, ONNX Runtime runs it as often, and the results of each run are returned."""
     import onnx
     import onnxruntime as ort
     onnx.checker.check_model(model, full_check=True)
@@ -249,6 +249,8 @@ def run_fed(model, model_bytes, opset, feeds, optimise=False):
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         try:
             session = ort.InferenceSession(model_bytes, options, providers=["CPUExecutionProvider"])
+            if times > 1:
+                return [[with_text(np.asarray(x)) for x in session.run(None, feeds)] for _ in range(times)], "runtime"
             if any(a.dtype == np.object_ for a in feeds.values()):
                 return [with_text(np.asarray(x)) for x in session.run(None, feeds)], "runtime"
             bound = {}
@@ -334,6 +336,28 @@ def fault(record, inputs, want, have, random):
     return what, None
 
 
+def results_of_runs(record, inputs):
+    """What PyTorch gives in many runs, or None if there is nothing to compare: memory that nobody wrote, complex numbers, nothing at all."""
+    import distributions
+    import onnxruntime
+    import torch
+    if "empty" in record["op"]:
+        return None
+    # So that the same record has the same verdict.
+    torch.manual_seed(0)
+    onnxruntime.set_seed(0)
+    runs = [run_torch(record, inputs)[0] for _ in range(distributions.RUNS)]
+    is_plain = all(x.dtype.kind in "biufV" or x.dtype == ml_dtypes.bfloat16 for x in runs[0])
+    return runs if is_plain and any(x.size for x in runs[0]) else None
+
+
+def drawn_otherwise(drawn, model, inputs):
+    """Why the results of a model are random in another way than PyTorch's, or None. onnx's reference evaluator is not asked: it takes too long."""
+    import distributions
+    have, where = run_model(bytes.fromhex(model["hex"]), model["opset"], inputs, len(drawn))
+    return distributions.difference(drawn, have) if where == "runtime" else None
+
+
 def judge(line):
     warnings.simplefilter("ignore")
     record = json.loads(line)
@@ -345,7 +369,7 @@ def judge(line):
             random = False
         else:
             want, random = run_torch(record, inputs)
-        random = random or record.get("random", False)
+        drawn = random and results_of_runs(record, inputs)
     except Exception as error:
         verdict["failures"].append({"opset": 0, "what": "no answer to compare with: " + first_line(error)})
         return json.dumps(verdict)
@@ -354,6 +378,7 @@ def judge(line):
         try:
             have, _ = run_model(bytes.fromhex(model["hex"]), model["opset"], inputs)
             what, entry = fault(record, inputs, want, have, random)
+            what = what or drawn and drawn_otherwise(drawn, model, inputs)
             if entry:
                 verdict["accepted"].append(entry)
         except Exception as error:

@@ -9,11 +9,12 @@ use aten2onnx_core::error::{Error, Kind, Result};
 
 /// Its program.
 const PROGRAM: &str = include_str!("judge.py");
-/// What the judge imports: replacements for PyTorch kernels that need another device, what is unique in results, and what may
-/// differ: the table, and how it is read.
-const IMPORTED: [(&str, &str); 4] = [
+/// What the judge imports: replacements for PyTorch kernels that need another device, what is unique in results, how random results are
+/// compared, and what may differ: the table, and how it is read.
+const IMPORTED: [(&str, &str); 5] = [
     ("stand_ins.py", include_str!("stand_ins.py")),
     ("unique.py", include_str!("unique.py")),
+    ("distributions.py", include_str!("distributions.py")),
     ("differences.toml", include_str!("differences.toml")),
     ("differences.py", include_str!("differences.py")),
 ];
