@@ -249,8 +249,6 @@ def run_fed(model, model_bytes, opset, feeds, optimise=False, times=1):
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         try:
             session = ort.InferenceSession(model_bytes, options, providers=["CPUExecutionProvider"])
-            if times > 1:
-                return [[with_text(np.asarray(x)) for x in session.run(None, feeds)] for _ in range(times)], "runtime"
             if any(a.dtype == np.object_ for a in feeds.values()):
                 return [with_text(np.asarray(x)) for x in session.run(None, feeds)], "runtime"
             bound = {}
@@ -260,8 +258,9 @@ def run_fed(model, model_bytes, opset, feeds, optimise=False, times=1):
                         np.ascontiguousarray(a).reshape(a.shape).view(np.uint16), onnx.TensorProto.BFLOAT16)
                 else:
                     bound[k] = ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(a).reshape(a.shape))
-            got = session.run_with_ort_values([o.name for o in session.get_outputs()], bound)
-            return [from_ort(v) for v in got], "runtime"
+            names = [o.name for o in session.get_outputs()]
+            runs = [[from_ort(v) for v in session.run_with_ort_values(names, bound)] for _ in range(times)]
+            return runs if times > 1 else runs[0], "runtime"
         except Exception as error:
             # ONNX Runtime has no kernel for the node, or does not support this version of the operator yet.
             if type(error).__name__ not in ("NotImplemented", "InvalidGraph") and "NOT_IMPLEMENTED" not in str(error):
