@@ -1,7 +1,7 @@
 //! An exporter for one opset alone gives the bytes of the full one at that opset.
 //!
-//! Each is a build of the whole crate, which takes a minute. `EXPORTER_OPSETS="9 17 28"` says for which opsets instead of the default; they share
-//! a target folder of their own, in which dependencies are built once.
+//! `EXPORTER_OPSETS="9 17 28"` says for which opsets instead of the default. They are built in a target folder of their own, which begins as a copy
+//! of what the tests were built from: what does not depend on the generated Rust is not compiled again.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,9 +26,43 @@ fn run(binary: &Path, verb: &str, source: &Path, opset: &str, scratch: &Path) ->
     std::fs::read(out).unwrap()
 }
 
+/// Crates that the generated Rust reaches and that take long to optimize, which `tests/run` has done for what tests run often. An exporter runs a
+/// few times.
+const NOT_OPTIMIZED: [&str; 6] = ["builder", "export", "frontend-pt2", "frontend-torchscript", "onnx", "verify"];
+
+/// The folder of the exporters.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("exporter")
+}
+
+/// Copies what Cargo built, but no programs, with the times by which it tells what is current.
+fn copy_built(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let (path, target) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
+        if path.is_dir() {
+            copy_built(&path, &target);
+        } else if from.file_name().is_none_or(|name| name != "deps") || path.extension().is_some() {
+            std::fs::copy(&path, &target).unwrap();
+            let modified = path.metadata().unwrap().modified().unwrap();
+            std::fs::File::options().write(true).open(&target).unwrap().set_modified(modified).unwrap();
+        }
+    }
+}
+
+/// A target folder with what the tests were built from.
+fn target_of_exporters(folder: &Path) -> PathBuf {
+    let (ours, target) = (Path::new(env!("CARGO_BIN_EXE_aten2onnx")).parent().unwrap(), folder.join("target"));
+    let _ = std::fs::remove_dir_all(&target);
+    for part in [".fingerprint", "build", "deps"] {
+        copy_built(&ours.join(part), &target.join("debug").join(part));
+    }
+    target
+}
+
 /// Generates the Rust of an exporter and builds it; gives the program.
-fn build(opset: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exporter");
+fn build(opset: &str, target: &Path) -> PathBuf {
+    let folder = folder();
     let generated = folder.join(format!("opset-{opset}"));
     let _ = std::fs::remove_dir_all(&generated);
     std::fs::create_dir_all(&generated).unwrap();
@@ -36,12 +70,16 @@ fn build(opset: &str) -> PathBuf {
     for (name, text) in aten2onnx_build::single_opset::generate(&checked, opset.parse().unwrap()).unwrap() {
         std::fs::write(generated.join(name), text).unwrap();
     }
-    let target = folder.join("target");
+    // With a test of the workspace, Cargo chooses the features of dependencies that all tests were built with.
     let built = common::cargo()
-        .args(["build", "--quiet", "--package", "aten2onnx-cli", "--bin", "aten2onnx"])
+        .args(["build", "--quiet", "--workspace", "--bin", "aten2onnx", "--test", "demand"])
+        .args(
+            NOT_OPTIMIZED
+                .iter()
+                .flat_map(|name| ["--config".into(), format!("profile.dev.package.aten2onnx-{name}.opt-level=0")]),
+        )
         .env("ATEN2ONNX_GENERATED", &generated)
-        .env("CARGO_TARGET_DIR", &target)
-        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("CARGO_TARGET_DIR", target)
         .status()
         .unwrap();
     assert!(built.success(), "the exporter for opset {opset} does not compile");
@@ -58,8 +96,9 @@ mod slow {
     fn an_exporter_for_one_opset_gives_the_same_bytes() {
         let opsets = std::env::var("EXPORTER_OPSETS").unwrap_or_else(|_| "11".to_owned());
         assert!(!opsets.trim().is_empty(), "EXPORTER_OPSETS names no opset");
+        let target = target_of_exporters(&folder());
         for opset in opsets.split_whitespace() {
-            let single = build(opset);
+            let single = build(opset, &target);
             for model in MODELS {
                 let source = common::root().join("tests/data").join(model);
                 let scratch = tempfile::tempdir().unwrap();

@@ -25,7 +25,7 @@ def seeded() -> None:
     """Uses the same weights and inputs in every run."""
     import torch
 
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -201,9 +201,11 @@ def test_a_run_leaves_the_model_as_it_was() -> None:
 
     model = Example(function).eval()
     torch.manual_seed(3)
-    state = torch.get_rng_state()
+    state, waiting = torch.get_rng_state(), len(torch.cuda._queued_calls)
     program = aten2onnx.export(model, (torch.ones(6, 4),), dynamic_shapes=(({0: "n"},),), capture="record")
     assert torch.equal(state, torch.get_rng_state())
+    # What CUDA does when somebody uses it for the first time: an export adds nothing to it.
+    assert len(torch.cuda._queued_calls) == waiting
     assert not hasattr(model, "table") and model.kept == [] and torch.equal(model.seen, torch.zeros(4))
     assert isinstance(math.sqrt(4), float) and int is type(3) and "int" not in globals()
     x = torch.randn(3, 4)

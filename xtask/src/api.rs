@@ -1,7 +1,6 @@
 //! `api`: the public interface of the library, one item a line, as rustdoc sees it.
 //!
-//! rustdoc gives it as JSON on nightly toolchains only; `RUSTC_BOOTSTRAP` makes the stable one do the same. Nothing but this command
-//! depends on it.
+//! rustdoc gives it as JSON on nightly toolchains only; `xtask/rustdoc` makes the stable one do the same. Nothing but this command depends on it.
 
 use std::error::Error;
 use std::path::Path;
@@ -22,12 +21,14 @@ const PACKAGES: [&str; 6] = [
 
 /// The interface of the library.
 pub fn generate(root: &Path) -> Result<String, Box<dyn Error>> {
-    // All packages at once: for each alone, Cargo would choose other features of what it depends on, and compile it again.
+    // All packages at once, and the Python package with the features of the whole workspace: otherwise Cargo chooses other features of what they
+    // depend on, and compiles it again.
     let status = Command::new(env!("CARGO"))
         .args(["doc", "--quiet", "--no-deps", "--lib"])
+        .args(["--package", "aten2onnx-python", "--features", "aten2onnx-python/as-in-workspace"])
         .args(PACKAGES.iter().flat_map(|package| ["--package", package]))
         .env("RUSTDOCFLAGS", "-Z unstable-options --output-format json")
-        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTDOC", root.join("xtask/rustdoc"))
         .current_dir(root)
         .status()?;
     if !status.success() {

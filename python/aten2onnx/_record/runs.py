@@ -25,7 +25,7 @@ from .nested import intercepted
 from .numbers import plain
 from .recorder import Recorder
 from .shadows import Changes, Functions, shadowed, taken_as_plain
-from .state import restored
+from .state import restored, seed_generators
 from .structured import Structure
 from .swapped import swapped
 from .tensors import Tracked, named_tensors, note_device, place_of
@@ -223,7 +223,7 @@ def _recorded(
         stack.enter_context(intercepted())
         stack.enter_context(enable_python_dispatcher())
         stack.callback(recorder.restore)
-        torch.manual_seed(0)
+        seed_generators()
         given = [_input(recorder, leaf, axes, arguments.names[index], index) for index, (leaf, axes) in enumerate(zip(leaves, arguments.axes))]
         args, kwargs = pytree.tree_unflatten(given, arguments.tree)
         with Functions(), recorder:

@@ -14,9 +14,8 @@ import torch
 def restored(model: torch.nn.Module) -> Iterator[None]:
     """While the block runs, the model may change; afterwards it is as before, also after an error."""
     saved = [(module, dict(vars(module)), _containers(vars(module))) for module in model.modules()]
-    cuda = [torch.cuda.current_device()] if torch.cuda.is_available() and torch.cuda.is_initialized() else []
     try:
-        with torch.random.fork_rng(devices=cuda):
+        with torch.random.fork_rng(devices=_cuda_in_use()):
             yield
     finally:
         for module, attributes, containers in saved:
@@ -26,6 +25,19 @@ def restored(model: torch.nn.Module) -> Iterator[None]:
                 now.update(attributes)
             for container, copy in containers:
                 _refill(container, copy)
+
+
+def seed_generators() -> None:
+    """Seeds the generators that `restored` puts back, so that each run draws the same numbers. `torch.manual_seed` would also seed a device that
+    nobody has used yet, as soon as somebody does."""
+    torch.default_generator.manual_seed(0)
+    if _cuda_in_use():
+        torch.cuda.manual_seed(0)
+
+
+def _cuda_in_use() -> list[int]:
+    """The current device of CUDA, if CUDA is in use."""
+    return [torch.cuda.current_device()] if torch.cuda.is_available() and torch.cuda.is_initialized() else []
 
 
 @contextmanager

@@ -67,7 +67,7 @@ def tensor(text: str, sizes: dict[str, int]) -> torch.Tensor:
 
 def inputs(texts: tuple[str, ...], turn: int) -> tuple[torch.Tensor, ...]:
     """The inputs at a set of sizes."""
-    torch.manual_seed(turn + 1)
+    torch.default_generator.manual_seed(turn + 1)
     return tuple(tensor(text, SIZES[turn]) for text in texts)
 
 

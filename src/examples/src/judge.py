@@ -21,6 +21,7 @@ from concurrent.futures.process import BrokenProcessPool
 import ml_dtypes
 import numpy as np
 
+import distributions
 import unique
 
 NUMPY = {
@@ -211,19 +212,25 @@ def run_torch(record, inputs):
     return flat, draws or "empty" in rest.partition(".")[0]
 
 
-def run_model(model_bytes, opset, inputs, times=1):
-    """Runs a model whose inputs are named x0, x1, ...; some may be missing."""
+def run_model(model_bytes, opset, inputs):
+    """Runs a model whose inputs are named x0, x1, ...; some may be missing. Returns its results, and what ran it."""
+    runs, where = runs_of_model(model_bytes, opset, inputs, 1)
+    return runs[0], where
+
+
+def runs_of_model(model_bytes, opset, inputs, times):
+    """Runs a model as often as asked. Returns the results of each run, and what ran it."""
     import onnx
     model = onnx.load_from_string(model_bytes)
     names = [i.name for i in model.graph.input]
     feeds = {f"x{i}": a for i, a in enumerate(inputs) if f"x{i}" in names}
     try:
-        return run_fed(model, model_bytes, opset, feeds, times=times)
+        return runs_fed(model, model_bytes, opset, feeds, times)
     except Exception as error:
         if type(error).__name__ != "RuntimeImplementationError":
             raise
         older = before_last_version(model)
-        return run_fed(older, older.SerializeToString(), older.opset_import[0].version, feeds)
+        return runs_fed(older, older.SerializeToString(), older.opset_import[0].version, feeds, times)
 
 
 def before_last_version(model):
@@ -235,8 +242,14 @@ def before_last_version(model):
     return found
 
 
-def run_fed(model, model_bytes, opset, feeds, optimise=False, times=1):
-    """Returns the results of a model, and what ran it. With `times`, ONNX Runtime runs it as often, and the results of each run are returned."""
+def run_fed(model, model_bytes, opset, feeds, optimise=False):
+    """Returns the results of a model, and what ran it."""
+    runs, where = runs_fed(model, model_bytes, opset, feeds, 1, optimise)
+    return runs[0], where
+
+
+def runs_fed(model, model_bytes, opset, feeds, times, optimise=False):
+    """Returns the results of runs of a model, and what ran it. onnx's reference evaluator runs it once: it takes too long."""
     import onnx
     import onnxruntime as ort
     onnx.checker.check_model(model, full_check=True)
@@ -250,7 +263,7 @@ def run_fed(model, model_bytes, opset, feeds, optimise=False, times=1):
         try:
             session = ort.InferenceSession(model_bytes, options, providers=["CPUExecutionProvider"])
             if any(a.dtype == np.object_ for a in feeds.values()):
-                return [with_text(np.asarray(x)) for x in session.run(None, feeds)], "runtime"
+                return [[with_text(np.asarray(x)) for x in session.run(None, feeds)] for _ in range(times)], "runtime"
             bound = {}
             for k, a in feeds.items():
                 if a.dtype == ml_dtypes.bfloat16:
@@ -260,14 +273,14 @@ def run_fed(model, model_bytes, opset, feeds, optimise=False, times=1):
                     bound[k] = ort.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(a).reshape(a.shape))
             names = [o.name for o in session.get_outputs()]
             runs = [[from_ort(v) for v in session.run_with_ort_values(names, bound)] for _ in range(times)]
-            return runs if times > 1 else runs[0], "runtime"
+            return runs, "runtime"
         except Exception as error:
             # ONNX Runtime has no kernel for the node, or does not support this version of the operator yet.
             if type(error).__name__ not in ("NotImplemented", "InvalidGraph") and "NOT_IMPLEMENTED" not in str(error):
                 raise
     import onnx.reference
     got = onnx.reference.ReferenceEvaluator(model).run(None, feeds)
-    return [with_text(np.asarray(g)) for g in got], "reference"
+    return [[with_text(np.asarray(g)) for g in got]], "reference"
 
 
 def with_text(array):
@@ -337,7 +350,6 @@ def fault(record, inputs, want, have, random):
 
 def results_of_runs(record, inputs):
     """What PyTorch gives in many runs, or None if there is nothing to compare: memory that nobody wrote, complex numbers, nothing at all."""
-    import distributions
     import onnxruntime
     import torch
     if "empty" in record["op"]:
@@ -348,13 +360,6 @@ def results_of_runs(record, inputs):
     runs = [run_torch(record, inputs)[0] for _ in range(distributions.RUNS)]
     is_plain = all(x.dtype.kind in "biufV" or x.dtype == ml_dtypes.bfloat16 for x in runs[0])
     return runs if is_plain and any(x.size for x in runs[0]) else None
-
-
-def drawn_otherwise(drawn, model, inputs):
-    """Why the results of a model are random in another way than PyTorch's, or None. onnx's reference evaluator is not asked: it takes too long."""
-    import distributions
-    have, where = run_model(bytes.fromhex(model["hex"]), model["opset"], inputs, len(drawn))
-    return distributions.difference(drawn, have) if where == "runtime" else None
 
 
 def judge(line):
@@ -375,9 +380,10 @@ def judge(line):
     for model in record["models"]:
         invalid = False
         try:
-            have, _ = run_model(bytes.fromhex(model["hex"]), model["opset"], inputs)
-            what, entry = fault(record, inputs, want, have, random)
-            what = what or drawn and drawn_otherwise(drawn, model, inputs)
+            runs, where = runs_of_model(bytes.fromhex(model["hex"]), model["opset"], inputs, len(drawn) if drawn else 1)
+            what, entry = fault(record, inputs, want, runs[0], random)
+            if drawn and where == "runtime":
+                what = what or distributions.difference(drawn, runs)
             if entry:
                 verdict["accepted"].append(entry)
         except Exception as error:

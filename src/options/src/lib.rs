@@ -295,6 +295,8 @@ fn supported() -> String {
 /// # Errors
 /// It is no opset that is supported.
 #[cfg(feature = "clap")]
+// For the commands alone: the interface of the library does not depend on features.
+#[doc(hidden)]
 pub fn parse_opset(text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {
         Ok(opset) => check_opset(opset).map(|()| opset).map_err(|error| format!("{}; {}", error.message, supported())),
