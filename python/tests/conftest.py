@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +28,29 @@ def seeded() -> None:
     import torch
 
     torch.default_generator.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def modes_are_left_as_they_were() -> Iterator[None]:
+    """No test leaves PyTorch in another mode, whatever it exports and however that fails."""
+    before = _modes()
+    yield
+    assert _modes() == before
+
+
+def _modes() -> dict[str, Any]:
+    import torch
+
+    return {
+        "gradients": torch.is_grad_enabled(),
+        "inference": torch.is_inference_mode_enabled(),
+        "autocast": torch.is_autocast_enabled("cpu"),
+        "default dtype": torch.get_default_dtype(),
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+        "modes of functions": len(torch.overrides._get_current_function_mode_stack()),
+        "modes of calls": len(torch.utils._python_dispatch._get_current_dispatch_mode_stack()),
+        "level of forward gradients": torch.autograd.forward_ad._current_level,
+    }
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from torch import nn
 
@@ -21,6 +22,13 @@ class Doubling(nn.Module):
                 h = torch.tanh(h * 0.5 + row)
                 k += 1
         return h * k
+
+
+def test_a_run_that_ends_leaves_its_blocks() -> None:
+    with pytest.raises(TooManyCalls), Bounded(4), torch.no_grad():
+        for _ in range(9):
+            torch.ones(1)
+    assert torch.is_grad_enabled()
 
 
 def test_turns_that_double_with_each_row_are_exported() -> None:

@@ -44,18 +44,26 @@ class Pairs(nn.Module):
     def __init__(self, operator, pairs):
         super().__init__()
         self.operator = operator
-        self.pairs = [(a, b) for a, b in pairs if possible(operator, a, b)]
+        # Each operand is made once: the time of torch.export goes by the number of calls.
+        self.operands = {key(operand): operand for pair in pairs for operand in pair}
+        self.pairs = [(key(a), key(b)) for a, b in pairs if possible(operator, a, b)]
 
     def forward(self, x):
         # An input-dependent 1 prevents constant folding.
         one = (x.sum() * 0 + 1).to(torch.int64)
-        return [shown(self.operator(live(a, one), live(b, one))) for a, b in self.pairs]
+        made = {key: live(operand, one) if torch.is_tensor(operand) else operand for key, operand in self.operands.items()}
+        return [shown(self.operator(made[a], made[b])) for a, b in self.pairs]
+
+
+def key(operand):
+    """What tells operands apart."""
+    if torch.is_tensor(operand):
+        return operand.dtype, tuple(operand.shape), tuple(operand.flatten().tolist())
+    return type(operand), operand
 
 
 def live(operand, one):
     """Makes an operand depend on an input."""
-    if not torch.is_tensor(operand):
-        return operand
     if operand.dtype == torch.bool:
         return torch.logical_and(operand, one > 0)
     return (operand.to(torch.int64) * one).to(operand.dtype)
