@@ -17,6 +17,7 @@ from .bounded import Reach
 from .counts import counted
 from .fakes import Fakes, IsFake, is_computed_with, lent, without_floats
 from .gradients import needs_gradients
+from .jacobians import computed_at_once
 from .keep import kept_whole
 from .lights import lightened
 from .loops import Loops
@@ -221,6 +222,7 @@ def _recorded(
         stack.enter_context(torch.set_grad_enabled(arguments.has_gradients))
         stack.enter_context(kept_whole(composites))
         stack.enter_context(intercepted())
+        stack.enter_context(computed_at_once())
         stack.enter_context(enable_python_dispatcher())
         stack.callback(recorder.restore)
         seed_generators()
