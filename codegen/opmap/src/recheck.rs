@@ -14,7 +14,7 @@ use crate::schema::Schemas;
 use crate::source::{FileId, Sources, Span};
 use crate::syntax;
 use crate::syntax::ast::{ExampleTarget, File};
-use crate::tree::{AVOIDED, Arm, Program};
+use crate::tree::{Arm, Program};
 
 /// Mapping files that were checked, to be checked again with changes of one of them.
 #[derive(Debug)]
@@ -149,13 +149,8 @@ fn named_items<'s>(items: &Items, file: FileId, sources: &'s Sources, program: &
         full.into_iter().chain([name.text.clone()]).collect()
     };
     items.maps.iter().for_each(|(meta, map)| add(meta.span, vec![map.op.full()]));
-    for (meta, lower) in &items.lowers {
-        let when = if lower.before == AVOIDED { "avoided".to_owned() } else { format!("before {}", lower.before) };
-        add(meta.span, vec![format!("{} {when}", lower.op.full()), lower.op.full()]);
-    }
-    for (meta, raise) in &items.raises {
-        add(meta.span, vec![format!("{} from {}", raise.op.full(), raise.before), raise.op.full()]);
-    }
+    items.lowers.iter().for_each(|(meta, lower)| add(meta.span, vec![lower.lowering_name(), lower.op.full()]));
+    items.raises.iter().for_each(|(meta, raise)| add(meta.span, vec![raise.raise_name(), raise.op.full()]));
     items.sames.iter().for_each(|(meta, same)| add(meta.span, vec![same.op.full()]));
     items.fns.iter().for_each(|(meta, function)| add(meta.span, names_of(&function.name)));
     items.externs.iter().for_each(|(meta, function)| add(meta.span, names_of(&function.name)));

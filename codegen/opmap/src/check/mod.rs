@@ -148,18 +148,16 @@ fn rules(
         program.maps.push(tree::Map { function, since, since_span });
     }
     for (meta, lower) in &items.lowers {
-        let is_avoided = lower.before == tree::AVOIDED;
-        let when = if is_avoided { "avoided".to_owned() } else { format!("before {}", lower.before) };
-        let name = format!("{} {when}", lower.op.full());
+        let name = lower.lowering_name();
         if !declare::is_first(&mut seen, &name, lower.header_span, out) {
             continue;
         }
-        let form = if is_avoided { context.newest } else { lower.before.saturating_sub(1) };
+        let form = if lower.before == tree::AVOIDED { context.newest } else { lower.before.saturating_sub(1) };
         let mut checker = Checker::new(context, out, &mut program.arms, used, name, Place::Lower, form);
         program.lowers.extend(checker.lower(meta.docs.clone(), lower));
     }
     for (meta, raise) in &items.raises {
-        let name = format!("{} from {}", raise.op.full(), raise.before);
+        let name = raise.raise_name();
         if !declare::is_first(&mut seen, &name, raise.header_span, out) {
             continue;
         }

@@ -85,15 +85,9 @@ impl Trace {
 
     /// All that a log has.
     pub fn of(log: &Log, arms: usize) -> Trace {
-        let mut trace = Trace::new(arms);
-        trace.add_log(log);
+        let (mut trace, moved) = (Trace::new(arms), Moved::default());
+        log.calls.iter().flatten().chain(&log.open).for_each(|event| trace.add(*event, &moved));
         trace
-    }
-
-    /// Adds all that a log has.
-    pub fn add_log(&mut self, log: &Log) {
-        let moved = Moved::default();
-        log.calls.iter().flatten().chain(&log.open).for_each(|event| self.add(*event, &moved));
     }
 
     /// Adds what calls of a log reached that was kept since rules moved.

@@ -220,6 +220,23 @@ pub struct Lower {
     pub header_span: Span,
 }
 
+impl Lower {
+    /// What a `lower` is called: `Gelu before 20`, `Or avoided`.
+    #[must_use]
+    pub fn lowering_name(&self) -> String {
+        match self.before {
+            AVOIDED => format!("{} avoided", self.op.full()),
+            before => format!("{} before {before}", self.op.full()),
+        }
+    }
+
+    /// What a `raise` is called: `Softmax from 13`.
+    #[must_use]
+    pub fn raise_name(&self) -> String {
+        format!("{} from {}", self.op.full(), self.before)
+    }
+}
+
 /// The outputs of a `lower` or `raise`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LowerOutputs {
