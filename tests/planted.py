@@ -101,7 +101,7 @@ class Copy:
         for folder in (wheels, self.packages):
             shutil.rmtree(folder, ignore_errors=True)
         python = os.environ["ATEN2ONNX_PYTHON"]
-        build = f"{python} -m maturin build --quiet --profile dev --manifest-path python/Cargo.toml --out {wheels} && {python} -m zipfile -e {wheels}/*.whl {self.packages}"
+        build = f"{python} -m maturin build --quiet --profile dev --features as-in-workspace --manifest-path python/Cargo.toml --out {wheels} && {python} -m zipfile -e {wheels}/*.whl {self.packages}"
         if not self.succeeds(build, os.environ | {"ATEN2ONNX_RULES": "interpreted"}, "package"):
             sys.exit(f"error: the Python package does not build: see {self.logs}/package.log")
 

@@ -99,10 +99,11 @@ def _recorded(
     from . import _recorded
     from ._export import name_of_model, prepare_call
     from ._record.memory import few_collections
+    from ._record.steady import kept_generators
 
     shown.step("recording")
     try:
-        with report.timed("record"), few_collections():
+        with report.timed("record"), few_collections(), kept_generators():
             prepared = prepare_call(model, *request.arguments[:6])
             if prepared is None:
                 raise _recorded.NotRecorded("these arguments are not recorded yet")
@@ -159,14 +160,17 @@ def _exported(model: Any, request: Request, report: Report, shown: _progress.Pro
     """Captures a module with torch.export."""
     from ._export import captured
     from ._live import LiveProgram
+    from ._record.steady import kept_generators
 
     shown.step("torch.export")
     arguments = list(request.arguments)
     if request.way == "strict":
         arguments[6] = True
-    with report.timed("torch.export"):
+    with report.timed("torch.export"), kept_generators() as is_used:
         try:
             found = captured(model, *arguments)
+            if is_used():
+                found.notes.append("numbers that the model draws with `random` or `numpy.random` are constants of the file: draw them with torch, or pass them as inputs")
         except CaptureError as error:
             check_data(model, elsewhere or Elsewhere())
             if report.unrecorded:

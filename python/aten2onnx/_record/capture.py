@@ -25,6 +25,7 @@ from .recorder import Unrecorded
 from .runs import Arguments, Run, first_sizes, recorded as run_once, sizes_apart, sizes_to_try, sizes_together, summed
 from .same import Parted, same_but_for_copies, takes_other_side, united
 from .shadows import shadows_of
+from .steady import check_steady, kept_generators
 from .turns import NoBothSides
 from .work import is_heavy, is_long
 
@@ -91,10 +92,20 @@ def capture(
     arguments.shadows = shadows_of(model)
     kept = _composites(rules)
     replace = _replacements(decomposed)
-    first = _first_run(model, arguments, kept, replace)
-    _check_exits(first)
-    with nullcontext() if given.both is None else given.both.kept():
-        others = _united(model, arguments, first, kept, replace, keep_side) if arguments.sizes else []
+    with kept_generators() as is_used:
+        first = _first_run(model, arguments, kept, replace)
+        _check_exits(first)
+        check = lambda: check_steady(first, lambda is_light: _again(model, arguments, first, kept, replace, is_light), is_used())  # noqa: E731
+        try:
+            with nullcontext() if given.both is None else given.both.kept():
+                others = _united(model, arguments, first, kept, replace, keep_side) if arguments.sizes else []
+        except Parted as parted:
+            is_explained = parted.branch is not None or parted.loop_lines
+            if (is_used() or not is_explained) and not _has_both(arguments):
+                check()
+            raise
+        if (not arguments.sizes or is_used()) and not _has_both(arguments):
+            check()
     if not arguments.sizes:
         others = _runs_with_more_turns(model, arguments, first, kept, replace)
         united(first, others)
@@ -143,6 +154,16 @@ def _another(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: di
         except Exception as error:  # whatever the model raises
             _log.debug("not recorded without elements at %s: %s", sizes, error)
     return recorded(model, arguments, sizes, kept, replace)
+
+
+def _again(model: torch.nn.Module, arguments: Arguments, first: Run, kept: list[Any], replace: Any, may_be_light: bool) -> Run:
+    """Another run at the same sizes, without elements if that is likely to take less."""
+    if may_be_light and arguments.may_be_light and is_heavy(first, first.sizes):
+        try:
+            return run_once(model, arguments, first.sizes, kept, replace, is_light=True)
+        except Exception as error:  # whatever the model raises
+            _log.debug("not recorded again without elements: %s", error)
+    return run_once(model, arguments, first.sizes, kept, replace)
 
 
 def _with_more_turns(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[str, int], kept: list[Any], replace: Any, more: int) -> Run:

@@ -1,23 +1,39 @@
-"""Puts a model back as it was before a run: attributes, buffers, containers in attributes, and the generator of random numbers."""
+"""Puts a model back as it was before a run: attributes, buffers, containers in attributes, the generator of random numbers, and flags of PyTorch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from operator import is_not, ne
 from typing import Any
 
 import torch
 
 
+#: What PyTorch has one of in a process, and a model may set: how it is read, and how it is set.
+_FLAGS: list[tuple[Callable[[], Any], Callable[[Any], None]]] = [
+    (torch.get_default_dtype, torch.set_default_dtype),
+    (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
+    (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
+    (torch._C._get_mkldnn_enabled, torch._C._set_mkldnn_enabled),
+    *((partial(torch.is_autocast_enabled, device), partial(torch.set_autocast_enabled, device)) for device in ("cpu", "cuda")),
+    *((partial(torch.get_autocast_dtype, device), partial(torch.set_autocast_dtype, device)) for device in ("cpu", "cuda")),
+]
+
+
 @contextmanager
 def restored(model: torch.nn.Module) -> Iterator[None]:
     """While the block runs, the model may change; afterwards it is as before, also after an error."""
     saved = [(module, dict(vars(module)), _containers(vars(module))) for module in model.modules()]
+    flags = [(get, put, get()) for get, put in _FLAGS]
     try:
         with torch.random.fork_rng(devices=_cuda_in_use()):
             yield
     finally:
+        for get, put, before in flags:
+            if get() != before:
+                put(before)
         for module, attributes, containers in saved:
             now = vars(module)
             if len(now) != len(attributes) or any(map(is_not, now.values(), attributes.values())) or any(map(ne, now, attributes)):
