@@ -3,6 +3,7 @@
 //! `EXPORTER_OPSETS="9 17 28"` says for which opsets instead of the default. They are built in a target folder of their own, which begins as a copy
 //! of what the tests were built from: what does not depend on the generated Rust is not compiled again.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -35,7 +36,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("exporter")
 }
 
-/// Copies what Cargo built, but no programs, with the times by which it tells what is current.
+/// Copies what Cargo built, but no programs. By the times of files, Cargo tells what is current.
 fn copy_built(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
@@ -43,11 +44,19 @@ fn copy_built(from: &Path, to: &Path) {
         if path.is_dir() {
             copy_built(&path, &target);
         } else if from.file_name().is_none_or(|name| name != "deps") || path.extension().is_some() {
-            std::fs::copy(&path, &target).unwrap();
-            let modified = path.metadata().unwrap().modified().unwrap();
-            std::fs::File::options().write(true).open(&target).unwrap().set_modified(modified).unwrap();
+            match copy_file(&path, &target) {
+                // Cargo, which other parts of the tests run meanwhile, has removed it.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                copied => copied.unwrap(),
+            }
         }
     }
+}
+
+/// Copies a file with its time.
+fn copy_file(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::copy(from, to)?;
+    std::fs::File::options().write(true).open(to)?.set_modified(from.metadata()?.modified()?)
 }
 
 /// A target folder with what the tests were built from.
