@@ -19,6 +19,7 @@ mod exporter;
 #[cfg(unix)]
 mod files;
 mod floors;
+mod fuse;
 mod host;
 mod interpret;
 mod link;

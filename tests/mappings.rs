@@ -49,6 +49,21 @@ map aten::relu(Tensor self) -> Tensor = mydomain::Rectify(self, mode_s = \"fast\
 }
 
 #[test]
+fn a_rewrite_of_a_file_replaces_nodes_of_the_finished_graph() {
+    let rules = "\
+import_domain \"mydomain\" 3
+
+fuse rectified(Tensor x) from Relu(x) = mydomain::Rectify(x, outputs = tensor(dtype_of(x), shape_of(x)))
+";
+    let own = exported("rewrites", rules, 18);
+    assert_eq!((count(&own, "Relu"), count(&own, "mydomain::Rectify")), (0, 14));
+    let rules = "fuse rectified(Tensor x) from Relu(x) if dtype_of(x) == float16 = Clip(x, 0.0)\n";
+    assert_eq!(count(&exported("rewrites_of_halves", rules, 18), "Relu"), 14);
+    let error = refused("rewrites_of_nothing", "fuse rectified(Tensor x) from x = Relu(x)\n");
+    assert!(error.message.contains("E0318"), "{error}");
+}
+
+#[test]
 fn mistakes_are_shown_as_the_compiler_shows_them() {
     let error = refused("wrong", "map mylib::f(Tensor x) -> Tensor = Elu(x, alpha_i = 1)\n");
     assert_eq!(error.kind, Kind::Input);

@@ -115,7 +115,7 @@ impl Table {
     pub fn new(checked: &Checked) -> Table {
         let matrix = &checked.matrix;
         let opsets: Vec<u32> = (matrix.oldest..=matrix.newest).collect();
-        let maps = checked.program.maps.iter();
+        let maps = checked.program.operator_maps();
         let mut proven = page::tested_dtypes(checked);
         let verdicts = by_dtype(&checked.program, &checked.schemas);
         let rows = maps.filter_map(|map| {

@@ -16,6 +16,8 @@ pub struct Stats {
     pub lowers: usize,
     /// Upward rules.
     pub raises: usize,
+    /// Rules that replace nodes by fewer or faster ones.
+    pub fuses: usize,
     /// Helpers in the language.
     pub helpers: usize,
     /// Functions in Rust.
@@ -63,7 +65,8 @@ impl Stats {
         let own: BTreeSet<&str> = makers.iter().filter(|m| !m.is_conversion).map(|m| m.name.as_str()).collect();
         let reaches = |externs: &&BTreeSet<String>| externs.iter().any(|name| own.contains(name.as_str()));
         Stats {
-            maps: program.maps.len(),
+            maps: program.operator_maps().count(),
+            fuses: program.fuses.len(),
             lowers: program.lowers.len(),
             raises: program.raises.len(),
             helpers: program.fns.len(),
@@ -84,13 +87,14 @@ impl Stats {
         let median = self.lines.get(self.lines.len() / 2).copied().unwrap_or_default();
         let longest = self.lines.last().copied().unwrap_or_default();
         let mut text = format!(
-            "{} rules, {} lowerings, {} upward rules, {} helpers, {} extern fns\n\
+            "{} rules, {} lowerings, {} upward rules, {} fusions, {} helpers, {} extern fns\n\
              lines of a body: median {median}, longest {longest}\n\
              reach an extern fn that makes nodes, outside of lib/: {} ({:.1} %)\n\
              extern fns that make nodes, the rules that reach them, and why they are not rules\n",
             self.maps,
             self.lowers,
             self.raises,
+            self.fuses,
             self.helpers,
             self.externs,
             self.reaching,

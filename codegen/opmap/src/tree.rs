@@ -8,8 +8,9 @@ use crate::effects::Fact;
 use crate::returned::Returned;
 use crate::source::Span;
 pub use crate::syntax::ast::AVOIDED;
-use crate::syntax::ast::{BinaryOp, ExampleValue, UnaryOp};
+use crate::syntax::ast::{self, BinaryOp, ExampleValue, UnaryOp};
 use crate::types::Ty;
+use aten2onnx_operators::pattern::Fusion;
 
 /// All rules of the mapping files.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +21,8 @@ pub struct Program {
     pub lowers: Vec<Lower>,
     /// Sorted by operator, then opset.
     pub raises: Vec<Lower>,
+    /// Those with the largest pattern first. Their two sides are among the maps.
+    pub fuses: Vec<Fuse>,
     /// Sorted by operator, then opset.
     pub sames: Vec<Same>,
     /// Sorted by name.
@@ -45,6 +48,11 @@ impl Program {
     pub fn map(&self, overload: &str) -> Option<&Map> {
         let at = self.maps.binary_search_by(|m| m.function.name.as_str().cmp(overload)).ok()?;
         self.maps.get(at)
+    }
+
+    /// The `map`s of operators: all but the two sides of each `fuse`.
+    pub fn operator_maps(&self) -> impl Iterator<Item = &Map> {
+        self.maps.iter().filter(|map| !is_fusion(&map.function.name))
     }
 
     /// The `lower OP before N`, or with [`AVOIDED`] the `lower OP avoided`.
@@ -121,6 +129,16 @@ pub fn is_lowering(function: &str) -> bool {
     function.contains(' ')
 }
 
+/// Whether a rule is a side of a `fuse`.
+pub fn is_fusion(rule: &str) -> bool {
+    rule.strip_prefix(ast::Fuse::NAMESPACE).is_some_and(|rest| rest.starts_with("::"))
+}
+
+/// Whether a rule is what a `fuse` replaces, and not the replacement.
+pub fn is_replaced(rule: &str) -> bool {
+    is_fusion(rule) && rule.contains('.')
+}
+
 /// Whether a helper is private to its file.
 pub fn is_private(helper: &str) -> bool {
     helper.contains("::")
@@ -187,6 +205,17 @@ pub struct Lower {
     pub form: u32,
     /// How many of the parameters are inputs.
     pub inputs: usize,
+}
+
+/// A checked `fuse`.
+#[derive(Debug, Clone)]
+pub struct Fuse {
+    /// What it replaces, and by which rule.
+    pub fusion: Fusion,
+    /// The header.
+    pub span: Span,
+    /// Whether it has no condition.
+    pub always: bool,
 }
 
 /// A checked `same`.

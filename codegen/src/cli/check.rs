@@ -27,9 +27,10 @@ pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
     }
     let program = &checked.program;
     let counts = [
-        count(program.maps.len(), "rule"),
+        count(program.operator_maps().count(), "rule"),
         count(program.lowers.len(), "lowering"),
         count(program.raises.len(), "upward rule"),
+        count(program.fuses.len(), "fusion"),
         count(program.examples.len(), "example"),
         count(render::distinct(errors), "error"),
     ];

@@ -74,6 +74,7 @@ fn anchor(kind: &ItemKind) -> Option<String> {
         ItemKind::Map(map) => format!("map-{}", map.op.full().replace("::", "-")),
         ItemKind::Lower(lower) => format!("lower-{}-{}", lower.op.name.text, lower.before),
         ItemKind::Raise(raise) => format!("raise-{}-{}", raise.op.name.text, raise.before),
+        ItemKind::Fuse(fuse) => format!("map-{}", fuse.rule_name().replace("::", "-")),
         ItemKind::Fn(helper) => format!("fn-{}", helper.name.text),
         ItemKind::ExternFn(helper) => format!("fn-{}", helper.name.text),
         ItemKind::Unsupported(unsupported) => format!("map-{}", unsupported.op.full().replace("::", "-")),

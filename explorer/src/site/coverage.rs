@@ -17,8 +17,7 @@ pub fn add(site: &mut Site<'_>) -> Result<()> {
     let rows: Vec<(String, Vec<Level>)> = facts
         .checked()
         .program
-        .maps
-        .iter()
+        .operator_maps()
         .map(|map| map.function.name.clone())
         .map(|name| {
             let levels = facts.levels(&name);

@@ -29,7 +29,7 @@ pub fn add(site: &mut Site<'_>) -> Result<()> {
         .collect();
     let own = context! {
         rows,
-        overloads => program.maps.len(),
+        overloads => program.operator_maps().count(),
         operators => facts.checked().schemas.onnx.ops.len(),
         examples => program.examples.len(),
         oldest => opsets.first(),

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use aten2onnx_core::error::{Error, Kind, Result};
+use aten2onnx_opmap::tree::is_replaced;
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 
@@ -138,7 +139,7 @@ fn show(name: &str, row: &Row) -> Result<(), Stop> {
 /// The overloads that are checked.
 fn wanted(args: &Args, set: &MappingFiles, earlier: &Report) -> Result<Vec<String>> {
     let checked = set.checked();
-    let all = checked.program.maps.iter().map(|map| &map.function);
+    let all = checked.program.maps.iter().map(|map| &map.function).filter(|function| !is_replaced(&function.name));
     let lowers = checked.program.lowers.iter().filter(|lower| verify::can_check(&checked.program, &lower.op));
     let lowers = lowers.map(|lower| (&lower.function, &lower.op));
     let mut own: Vec<String> = all

@@ -9,7 +9,8 @@ mod runtime;
 use std::collections::BTreeSet;
 
 use aten2onnx_opmap::Checked;
-use aten2onnx_opmap::tree::{AVOIDED, Example, Target};
+use aten2onnx_opmap::syntax::ast::Fuse;
+use aten2onnx_opmap::tree::{AVOIDED, Example, Target, is_fusion, is_replaced};
 
 pub use build::{Built, Lacks, Observed, Outcome, Typed, build, graph, observe, reference_opset, traced, types};
 pub use judge::{Judge, no_python, write, write_programs};
@@ -22,7 +23,7 @@ use aten2onnx_onnx::{schema, targets};
 use aten2onnx_rules::Rules;
 
 /// The newest opset of ONNX Runtime, which runs the examples.
-fn newest_run() -> u32 {
+pub fn newest_run() -> u32 {
     targets::find("onnxruntime").map_or(MAX_OPSET, |target| target.newest_opset)
 }
 
@@ -79,12 +80,41 @@ pub fn run(id: usize, example: &Example, checked: &Checked, rules: &Rules, passe
             }
         }
     }
-    let native = models.iter().find(|m| Some(m.opset) == reference).map(|m| (m.opset, m.bytes.clone()));
+    let native = match replaced(example) {
+        Some(before) => built_for_reference(&before, checked, rules, &mut tried),
+        None => models.iter().find(|m| Some(m.opset) == reference).map(|m| (m.opset, m.bytes.clone())),
+    };
     models.extend(avoided(example, checked, rules, passes, &mut tried));
     if !models.is_empty() {
         tried.record = Some(record::record(id, example, checked, differing(models), native));
     }
     tried
+}
+
+/// The call that a `fuse` rule replaces, for an example of one.
+pub fn replaced(example: &Example) -> Option<Example> {
+    let Target::Map(name) = &example.target else { return None };
+    let before = format!("{name}.{}", Fuse::BEFORE);
+    (is_fusion(name) && !is_replaced(name)).then(|| Example { target: Target::Map(before), ..example.clone() })
+}
+
+/// The model of a call that others are compared with, at the newest opset that the runtime supports.
+fn built_for_reference(
+    example: &Example,
+    checked: &Checked,
+    rules: &Rules,
+    tried: &mut Tried,
+) -> Option<(u32, Vec<u8>)> {
+    match build(example, checked, rules, newest_run(), Passes::NONE, Lacks::Usual) {
+        (Outcome::Built(built), arms) => {
+            tried.reached.extend(arms);
+            Some((built.opset, built.bytes))
+        }
+        (Outcome::Refused { reason, .. } | Outcome::Failed(reason) | Outcome::Broken(reason), _) => {
+            tried.failures.push(format!("{}\n    what it replaces: {reason}", text(example)));
+            None
+        }
+    }
 }
 
 /// The models in which `lower OP avoided` replaces the operator, at the opsets that have it.

@@ -3,6 +3,7 @@
 //! [`plan`] decides what becomes of a call whose form is newer than its opset. Nothing here names an operator.
 
 mod function;
+pub mod pattern;
 pub mod plan;
 mod ports;
 mod shape;

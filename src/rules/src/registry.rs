@@ -8,6 +8,7 @@ use crate::level::Support;
 use crate::table::{CompiledRules, Rule};
 use aten2onnx_builder::{Args, Builder, Out};
 use aten2onnx_core::error::Result;
+use aten2onnx_opmap::tree::is_fusion;
 
 /// The rules of an export. Those added last take precedence, then the earlier ones, then those of the build.
 ///
@@ -126,6 +127,7 @@ impl Rules {
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.compiled().flat_map(|rules| rules.maps).map(|row| row.0).collect();
         names.extend(self.files.iter().flat_map(|files| files.overloads()));
+        names.retain(|name| !is_fusion(name));
         names.sort_unstable();
         names.dedup();
         names

@@ -2,13 +2,14 @@
 
 use std::sync::OnceLock;
 
-use crate::interpret::RuleFn;
 use crate::interpret::parameters::{Param, call_args};
+use crate::interpret::{RuleFn, replacement};
 use crate::level::Support;
 use aten2onnx_builder::{Args, Builder, Call, LowerFn, Lowerings, Out};
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::facts::MIN_OPSET;
 use aten2onnx_onnx::graph::Value;
+use aten2onnx_onnx::schema::pattern::Fusion;
 
 /// The rules of mapping files that a build compiled (see `aten2onnx_build::build_mappings`).
 #[derive(Debug)]
@@ -25,12 +26,32 @@ pub struct CompiledRules {
     pub unsupported: &'static [(&'static str, &'static str)],
     /// The overloads whose examples cover complex numbers. Sorted.
     pub complex: &'static [&'static str],
+    /// What the `fuse` rules look for.
+    pub fusions: Fusions,
     /// A line for each `map`: where it is, a letter for each opset (`F` full, `P` partial, `N` none), reasons. Tabs between.
     pub facts: Lines,
     /// A line for each branch of each rule: the rule, the condition or pattern, where it is, `refuses` if it always does. Tabs between.
     pub arms: Lines,
     /// The number of the first branch.
     pub first_arm: u32,
+}
+
+/// What `fuse` rules look for, as JSON.
+#[derive(Debug)]
+pub struct Fusions {
+    text: &'static str,
+    read: OnceLock<Vec<Fusion>>,
+}
+
+impl Fusions {
+    /// The patterns of a text, which the build has written.
+    pub const fn of(text: &'static str) -> Fusions {
+        Fusions { text, read: OnceLock::new() }
+    }
+
+    fn all(&self) -> &[Fusion] {
+        self.read.get_or_init(|| serde_json::from_str(self.text).unwrap_or_default())
+    }
 }
 
 /// A text whose lines are found by number.
@@ -157,7 +178,7 @@ fn arm_of(line: &'static str) -> Arm {
 
 /// Imports of the generated tables.
 pub mod imports {
-    pub use super::{CompiledRules, Lines};
+    pub use super::{CompiledRules, Fusions, Lines};
     pub use crate::interpret::parameters::{Default, Kind, Param, Shape, given, omitted, sized};
 }
 
@@ -191,6 +212,20 @@ impl Lowerings for &'static CompiledRules {
         match function_of(self.raises, call.op, from) {
             Some(raise) => raise(cx, call),
             None => Err(cx.fault(format!("there is no `raise {} from {from}`", call.op))),
+        }
+    }
+
+    fn fusions(&self) -> &[Fusion] {
+        self.fusions.all()
+    }
+
+    fn fuse(&self, rule: &str, cx: &mut Builder, args: &Args) -> Result<Value> {
+        match self.find(rule) {
+            Some(found) => {
+                let outs = found.call(cx, args)?;
+                replacement(cx, rule, outs)
+            }
+            None => Err(cx.fault(format!("there is no rule `{rule}`"))),
         }
     }
 }

@@ -118,8 +118,12 @@ impl Exporter<'_> {
         quietly(opset, || examples::types(call, self.checked, self.rules, opset)).err()
     }
 
-    /// The operator itself that lowerings are compared with: its opset and its model.
+    /// What a call is compared with if not with PyTorch, with its opset: the operator of a lowering, or what a `fuse` replaces.
     pub fn native(self, call: &Example) -> Option<(u32, Vec<u8>)> {
+        if let Some(before) = examples::replaced(call) {
+            let opset = examples::newest_run();
+            return self.model(&before, opset).ok().flatten().map(|built| (opset, built.bytes));
+        }
         let opset = examples::reference_opset(&call.target)?;
         let built = self.model(call, opset).ok().flatten()?;
         // The operator does not take these dtypes: the builder casts around it.

@@ -35,6 +35,10 @@ pub(super) fn table(
         .filter_map(|e| if let Target::Map(name) = &e.target { Some(name.as_str()) } else { None })
         .collect();
     let complex = complex.iter();
+    let fuses = program.fuses.iter().filter(|fuse| own(fuse.span)).map(|fuse| &fuse.fusion);
+    // Text and numbers that a file can hold: it cannot fail.
+    let fusions = serde_json::to_string(&fuses.collect::<Vec<_>>()).unwrap_or_default();
+    let fusions = lines("fusions.json", fusions);
     let facts = lines("rules.tsv", maps.iter().map(|map| facts(context, matrix, map)).collect());
     let arms = program.arms.iter().filter(|arm| own(arm.span));
     let arms = lines("arms.tsv", arms.map(|arm| arm_line(context, arm)).collect());
@@ -46,6 +50,7 @@ pub(super) fn table(
             sames: &[#(#sames),*],
             unsupported: &[#unsupported],
             complex: &[#(#complex),*],
+            fusions: Fusions::of(#fusions),
             facts: Lines::of(#facts),
             arms: Lines::of(#arms),
             first_arm: #first_arm,

@@ -12,7 +12,7 @@ use crate::nearest::nearest;
 use crate::schema::onnx::{PortOption, Version};
 use crate::source::Span;
 use crate::syntax::ast::{self, ExampleArg, ExampleSize, ExampleTarget, ExampleValue, Ident};
-use crate::tree::{Example, Program, Target, is_setting};
+use crate::tree::{Example, Program, Target, is_replaced, is_setting};
 use crate::types::Ty;
 
 /// Checks all examples, and that every rule has one.
@@ -81,7 +81,8 @@ pub(super) fn check(items: &Items, context: &Context<'_>, program: &mut Program,
         let text = on_one_line(context.sources.text(meta.span));
         program.examples.push(Example { target, args, with: with(example), text, span: meta.span });
     }
-    let maps = program.maps.iter().map(|m| (&m.function.name, m.function.span));
+    let maps = program.maps.iter().filter(|map| !is_replaced(&map.function.name));
+    let maps = maps.map(|m| (&m.function.name, m.function.span));
     let lowers = program.lowers.iter().map(|l| (&l.op, l.function.span));
     let refuses = |name: &String| program.lowers.iter().filter(|l| l.op == *name).all(|l| l.function.body.refuses());
     let rules = maps.chain(lowers).filter(|(name, _)| name.contains("::") || !refuses(name));

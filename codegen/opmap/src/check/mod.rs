@@ -10,6 +10,7 @@ mod examples;
 mod exprs;
 pub(crate) mod facts;
 mod folds;
+mod fuses;
 mod graphs;
 mod helpers;
 mod lower_header;
@@ -117,6 +118,7 @@ pub fn check(items: &Items, sources: &Sources, first: FileId, schemas: &Schemas,
     let mut used = HashSet::new();
     let mut program = Program::default();
     rules(items, &context, &mut used, &mut program, out);
+    fuses::check(items, &context, &mut program, out);
     unused_helpers(items, &context, &used, out);
     same::check(items, &context, &mut program, out);
     raises::check(schemas, &program, out);

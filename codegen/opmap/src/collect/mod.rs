@@ -2,6 +2,7 @@
 //! are no placeholders, and every item has its full name.
 
 mod family;
+pub mod fuse;
 
 use std::collections::HashSet;
 
@@ -9,7 +10,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::{FileId, Span};
 use crate::syntax::ast::walk::walk_expr;
 use crate::syntax::ast::{
-    Example, ExampleTarget, ExternFn, File, Fn, ImportDomain, ItemKind, Lower, Map, OpName, Same, Unsupported,
+    Example, ExampleTarget, ExternFn, File, Fn, Fuse, ImportDomain, ItemKind, Lower, Map, OpName, Same, Unsupported,
 };
 use crate::syntax::fact::Fact;
 use family::{Family, Substitution, unknown_placeholder};
@@ -23,6 +24,8 @@ pub struct Items {
     pub lowers: Vec<(Meta, Lower)>,
     /// As written.
     pub raises: Vec<(Meta, Lower)>,
+    /// As written. Their rules are among the maps.
+    pub fuses: Vec<(Meta, Fuse)>,
     /// As written.
     pub sames: Vec<(Meta, Same)>,
     /// As written.
@@ -58,6 +61,9 @@ impl Items {
             .retain(|(meta, u)| own(meta.span) || !(maps.contains(&u.op.full()) || unsupported.contains(&u.op.full())));
         self.lowers.retain(|(meta, l)| own(meta.span) || !lowers.contains(&(l.op.full(), l.before)));
         self.raises.retain(|(meta, r)| own(meta.span) || !raises.contains(&(r.op.full(), r.before)));
+        let fuses: HashSet<String> =
+            self.fuses.iter().filter(|(meta, _)| own(meta.span)).map(|(_, f)| f.name.text.clone()).collect();
+        self.fuses.retain(|(meta, f)| own(meta.span) || !fuses.contains(&f.name.text));
         self.sames.retain(|(meta, s)| {
             let key = (s.op.full(), s.to);
             own(meta.span) || !(sames.contains(&key) || lowers.contains(&key))
@@ -93,6 +99,10 @@ pub fn collect(files: &[File], out: &mut Vec<Diagnostic>) -> Items {
                 ItemKind::Example(example) => collect_example(meta, example, family.as_ref(), &mut items, out),
                 ItemKind::Lower(lower) => items.lowers.push((meta, lower.clone())),
                 ItemKind::Raise(raise) => items.raises.push((meta, raise.clone())),
+                ItemKind::Fuse(one) => {
+                    items.maps.extend(fuse::both_rules(one).map(|map| (meta.clone(), map)));
+                    items.fuses.push((meta, one.clone()));
+                }
                 ItemKind::Same(same) => items.sames.push((meta, same.clone())),
                 ItemKind::Fn(f) => items.fns.push((meta, f.clone())),
                 ItemKind::ExternFn(f) => items.externs.push((meta, f.clone())),

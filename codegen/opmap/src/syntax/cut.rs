@@ -19,6 +19,7 @@ pub const KEYWORDS: &[&str] = &[
     "map",
     "lower",
     "raise",
+    "fuse",
     "same",
     "pub",
     "fn",

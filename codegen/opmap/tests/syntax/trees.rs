@@ -320,6 +320,12 @@ fn lower() -> impl Strategy<Value = Lower> {
     })
 }
 
+fn fuse() -> impl Strategy<Value = Fuse> {
+    (name(), params(false), expr(), option::of(expr()), body()).prop_map(|(name, params, pattern, condition, body)| {
+        Fuse { name, params, pattern, condition, body, header_span: Span::default() }
+    })
+}
+
 fn example_value() -> impl Strategy<Value = ExampleValue> {
     let dtype = || select(&["f32", "i64", "bool", "bf16"][..]).prop_map(str::to_owned);
     let size = prop_oneof![(0..9i64).prop_map(ExampleSize::Known), "[a-z]".prop_map(ExampleSize::Symbolic),];
@@ -407,6 +413,7 @@ fn item() -> impl Strategy<Value = Item> {
         4 => map().prop_map(ItemKind::Map),
         2 => lower().prop_map(ItemKind::Lower),
         1 => lower().prop_map(ItemKind::Raise),
+        1 => fuse().prop_map(ItemKind::Fuse),
         1 => same.prop_map(ItemKind::Same),
         2 => function.prop_map(ItemKind::Fn),
         1 => extern_fn.prop_map(ItemKind::ExternFn),

@@ -6,7 +6,6 @@
 //! rewriter visits the nodes in order until nothing changes; afterwards the graph is in topological order and has no
 //! unused nodes.
 
-mod algebra;
 mod arithmetic;
 mod casts;
 mod common;
@@ -14,11 +13,13 @@ mod constants;
 mod convolution;
 mod dead;
 mod filled;
+mod fuse;
 mod fusions;
 mod gemm;
 mod identity;
 mod joined;
 mod layouts;
+mod patterns;
 mod quantized;
 mod reshapes;
 mod rewriter;
@@ -27,6 +28,9 @@ mod splits;
 mod transposes;
 mod weights;
 
+use std::sync::Arc;
+
+use fuse::Fusions;
 use rewriter::{Rewriter, Rule};
 
 use crate::build::Builder;
@@ -82,9 +86,7 @@ const RULES: &[Rule] = &[
     sizes::apply,
     transposes::apply,
     reshapes::apply,
-    algebra::apply,
-    fusions::norm,
-    fusions::activation,
+    fuse::apply,
     fusions::rotary,
     fusions::attention,
     fusions::heads,
@@ -106,13 +108,14 @@ impl Passes {
         if self.level == 0 {
             return;
         }
+        let fusions = Arc::new(Fusions::of(builder));
         for _ in 0..MAX_ROUNDS {
             let nodes = dead::live_nodes(builder);
-            if Rewriter::new(builder, self, &nodes).run(nodes, RULES) == 0 {
+            if Rewriter::new(builder, self, &fusions, &nodes).run(nodes, RULES) == 0 {
                 break;
             }
         }
         let nodes = dead::live_nodes(builder);
-        Rewriter::new(builder, self, &nodes).run(nodes, LAST);
+        Rewriter::new(builder, self, &fusions, &nodes).run(nodes, LAST);
     }
 }

@@ -1,9 +1,12 @@
 //! Visits the nodes of a graph in order and rebuilds them, with values replaced.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::Passes;
 use super::common::{Known, Seen};
+use super::fuse::Fusions;
 use super::layouts::Layouts;
 use super::sizes::Contents;
 use super::splits::Slices;
@@ -23,6 +26,8 @@ pub(super) struct Rewriter<'a> {
     pub(super) builder: &'a mut Builder,
     /// What the passes may do.
     pub(super) passes: Passes,
+    /// The `fuse` rules.
+    pub(super) fusions: Arc<Fusions>,
     /// The depth and position of the node that computes a value, once it is rebuilt.
     producers: Vec<Option<(u32, u32)>>,
     /// Upper bound of the number of uses of a value.
@@ -46,7 +51,12 @@ pub(super) struct Rewriter<'a> {
 
 impl<'a> Rewriter<'a> {
     /// Prepares a round over these nodes of a builder's graph.
-    pub(super) fn new(builder: &'a mut Builder, passes: Passes, nodes: &[Node]) -> Rewriter<'a> {
+    pub(super) fn new(
+        builder: &'a mut Builder,
+        passes: Passes,
+        fusions: &Arc<Fusions>,
+        nodes: &[Node],
+    ) -> Rewriter<'a> {
         let count = builder.value_count();
         let mut uses = vec![0; count];
         count_uses(nodes, &mut uses, |_| true);
@@ -59,6 +69,7 @@ impl<'a> Rewriter<'a> {
         Rewriter {
             builder,
             passes,
+            fusions: Arc::clone(fusions),
             producers: vec![None; count],
             uses,
             asked,

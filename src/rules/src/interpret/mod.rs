@@ -31,6 +31,7 @@ use aten2onnx_builder::{Args, Builder, Call, Lowerings, Out};
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::facts::MIN_OPSET;
 use aten2onnx_onnx::graph::Value;
+use aten2onnx_onnx::schema::pattern::Fusion;
 
 /// An `extern fn` with the signature that the interpreter calls.
 pub type ExternFn = fn(&mut Builder, &mut CallArgs) -> Result<Val>;
@@ -60,6 +61,8 @@ pub struct MappingFiles {
     lowers: FxHashSet<(String, u32)>,
     /// The upward rules of the files.
     raises: FxHashSet<(String, u32)>,
+    /// What the `fuse` rules of the files look for.
+    fusions: Vec<Fusion>,
     /// Functions behind `extern fn`s of the files, besides those of the build.
     externs: Vec<(String, ExternFn)>,
 }
@@ -75,8 +78,10 @@ impl MappingFiles {
             all.iter().filter(|l| own(l.function.span.file)).map(|l| (l.op.clone(), l.before)).collect()
         };
         let (lowers, raises) = (keys(&program.lowers), keys(&program.raises));
+        let fuses = program.fuses.iter().filter(|fuse| own(fuse.span.file));
+        let fusions = fuses.map(|fuse| fuse.fusion.clone()).collect();
         let externs = externs.iter().map(|(name, function)| ((*name).to_owned(), *function)).collect();
-        MappingFiles { checked, run, maps, lowers, raises, externs }
+        MappingFiles { checked, run, maps, lowers, raises, fusions, externs }
     }
 
     /// The function behind an `extern fn`.
@@ -266,5 +271,27 @@ impl Lowerings for MappingFiles {
             Some(raise) => self.call_lower(cx, raise, call),
             None => Err(aten2onnx_core::error::Error::internal(format!("there is no `raise {} from {from}`", call.op))),
         }
+    }
+
+    fn fusions(&self) -> &[Fusion] {
+        &self.fusions
+    }
+
+    fn fuse(&self, rule: &str, cx: &mut Builder, args: &Args) -> Result<Value> {
+        match self.find(rule) {
+            Some(found) => {
+                let outs = found.call(cx, args)?;
+                replacement(cx, rule, outs)
+            }
+            None => Err(cx.fault(format!("there is no rule `{rule}`"))),
+        }
+    }
+}
+
+/// The result of a `fuse` rule.
+pub(crate) fn replacement(cx: &Builder, rule: &str, outs: Vec<Out>) -> Result<Value> {
+    match outs.as_slice() {
+        [Out::Tensor(value)] => Ok(*value),
+        _ => Err(cx.fault(format!("`{rule}` does not return a tensor"))),
     }
 }

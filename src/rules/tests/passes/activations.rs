@@ -1,4 +1,4 @@
-//! `passes/fusions/activations.rs`.
+//! `mappings/fuse/activations.opmap`.
 
 use super::net::{Net, ops};
 use aten2onnx_builder::Scalar;

@@ -1,4 +1,4 @@
-//! `passes/algebra.rs`.
+//! `mappings/fuse/algebra.opmap`.
 
 use super::net::{Net, ops};
 

@@ -1,4 +1,4 @@
-//! `passes/gemm.rs`.
+//! `mappings/fuse/products.opmap`.
 
 use super::net::{Net, ops};
 

@@ -1,4 +1,4 @@
-//! `passes/fusions/norms.rs`.
+//! `mappings/fuse/norms.opmap`.
 
 use super::net::{Net, ops};
 use aten2onnx_core::dtype::Dtype;
@@ -96,6 +96,9 @@ fn layers_of_float16_are_widened_by_the_operator() {
 #[test]
 fn layers_are_normalised() {
     assert_eq!(layer(18, -1), ["LayerNormalization"]);
+    // In opset 17 the axes of a mean are an attribute; from 23 on the norm without a mean is found first.
+    assert_eq!(layer(17, -1), ["LayerNormalization"]);
+    assert_eq!(layer(23, -1), ["LayerNormalization"]);
     assert_eq!(layer(18, 1).len(), 9);
     assert_eq!(layer(16, -1).len(), 9);
 }

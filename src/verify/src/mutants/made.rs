@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::{FileId, Sources, Span};
-use aten2onnx_opmap::syntax::ast::{Body, Fn, Ident, Item, ItemKind, Lower, Map, Same, SinceClause};
+use aten2onnx_opmap::syntax::ast::{Body, Fn, Fuse, Ident, Item, ItemKind, Lower, Map, Same, SinceClause};
 use aten2onnx_opmap::syntax::parse_file;
 
 use super::alike::Alike;
@@ -116,6 +116,7 @@ impl Sites<'_> {
             ItemKind::Map(map) => self.map(map),
             ItemKind::Lower(lower) => self.lower(lower, "before"),
             ItemKind::Raise(raise) => self.lower(raise, "from"),
+            ItemKind::Fuse(fuse) => self.fuse(fuse),
             ItemKind::Same(same) => self.same(same),
             ItemKind::Fn(function) => self.function(function),
             // What Rust, the documentation and users say.
@@ -125,6 +126,14 @@ impl Sites<'_> {
             | ItemKind::Fact(_)
             | ItemKind::Example(_) => {}
         }
+    }
+
+    fn fuse(&mut self, fuse: &Fuse) {
+        self.rule = fuse.rule_name();
+        let arguments: Vec<&Ident> = fuse.params.iter().map(|param| &param.name).collect();
+        self.expression(&fuse.pattern);
+        fuse.condition.iter().for_each(|condition| self.expression(condition));
+        self.body(&fuse.body, &arguments);
     }
 
     fn map(&mut self, map: &Map) {

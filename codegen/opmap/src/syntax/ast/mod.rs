@@ -70,6 +70,8 @@ pub enum ItemKind {
     Lower(Lower),
     /// `raise Squeeze from 13 (...) ...`
     Raise(Lower),
+    /// `fuse quotient(Tensor x, Tensor y) from Mul(x, Reciprocal(y)) = ...`
+    Fuse(Fuse),
     /// `same Cast 13 as 19 "why"`
     Same(Same),
     /// `fn name(...) -> T ...`
@@ -266,6 +268,42 @@ pub struct ImportDomain {
     pub domain: Ident,
     /// The version of the domain that models import.
     pub version: u32,
+}
+
+/// `fuse`
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fuse {
+    /// Its name.
+    pub name: Ident,
+    /// What the pattern leaves open.
+    pub params: Vec<Param>,
+    /// After `from`: what is replaced.
+    pub pattern: Expr,
+    /// After `if`: a bool.
+    pub condition: Option<Expr>,
+    /// The replacement.
+    pub body: Body,
+    /// From the name to the end of the parameters.
+    pub header_span: Span,
+}
+
+impl Fuse {
+    /// The namespace of the rules that a `fuse` consists of.
+    pub const NAMESPACE: &'static str = "fuse";
+    /// The overload of what is replaced.
+    pub const BEFORE: &'static str = "before";
+
+    /// The rule that computes the replacement: `fuse::quotient`.
+    #[must_use]
+    pub fn rule_name(&self) -> String {
+        format!("{}::{}", Fuse::NAMESPACE, self.name.text)
+    }
+
+    /// The rule that computes what is replaced: `fuse::quotient.before`.
+    #[must_use]
+    pub fn name_before(&self) -> String {
+        format!("{}.{}", self.rule_name(), Fuse::BEFORE)
+    }
 }
 
 /// `same Cast 13 as 19 "why"`

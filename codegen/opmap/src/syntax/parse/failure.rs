@@ -175,9 +175,8 @@ fn wording(rule: Rule) -> Option<(Weight, &'static str)> {
         size | number | sign => "a number",
         string => "a string",
         rows | kw_for => "`for`",
-        kw_map | kw_lower | kw_raise | kw_same | kw_unsupported | kw_import_domain | kw_extern | kw_example => {
-            "an item"
-        }
+        kw_map | kw_lower | kw_raise | kw_fuse | kw_same | kw_unsupported | kw_import_domain | kw_extern
+        | kw_example => "an item",
         kw_pub => "`pub`",
         kw_fn => "`fn`",
         kw_in | value_range => "`in`",

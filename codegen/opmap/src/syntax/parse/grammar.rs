@@ -22,6 +22,7 @@ pub enum Rule {
     r#names,
     r#output_list,
     r#raise,
+    r#fuse,
     r#same,
     r#unsupported,
     r#import_domain,
@@ -149,6 +150,7 @@ pub enum Rule {
     r#kw_lower,
     r#kw_raise,
     r#kw_avoided,
+    r#kw_fuse,
     r#kw_same,
     r#kw_pub,
     r#kw_fn,
@@ -208,6 +210,7 @@ impl Rule {
             Rule::r#names,
             Rule::r#output_list,
             Rule::r#raise,
+            Rule::r#fuse,
             Rule::r#same,
             Rule::r#unsupported,
             Rule::r#import_domain,
@@ -335,6 +338,7 @@ impl Rule {
             Rule::r#kw_lower,
             Rule::r#kw_raise,
             Rule::r#kw_avoided,
+            Rule::r#kw_fuse,
             Rule::r#kw_same,
             Rule::r#kw_pub,
             Rule::r#kw_fn,
@@ -442,6 +446,7 @@ impl ::pest::Parser<Rule> for Grammar {
                                     self::r#map(state)
                                         .or_else(|state| { self::r#lower(state) })
                                         .or_else(|state| { self::r#raise(state) })
+                                        .or_else(|state| { self::r#fuse(state) })
                                         .or_else(|state| { self::r#same(state) })
                                         .or_else(|state| { self::r#extern_fn(state) })
                                         .or_else(|state| { self::r#function(state) })
@@ -931,6 +936,46 @@ impl ::pest::Parser<Rule> for Grammar {
                                                                         self::r#names(state)
                                                                             .or_else(|state| { self::r#output_list(state) })
                                                                     })
+                                                            })
+                                                    })
+                                            })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#body(state) })
+                                    })
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
+                pub fn r#fuse(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#fuse,
+                            |state| {
+                                state
+                                    .sequence(|state| {
+                                        self::r#kw_fuse(state)
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#name(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#params(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#kw_from(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| { self::r#expr(state) })
+                                            .and_then(|state| { super::hidden::skip(state) })
+                                            .and_then(|state| {
+                                                state
+                                                    .optional(|state| {
+                                                        state
+                                                            .sequence(|state| {
+                                                                self::r#kw_if(state)
+                                                                    .and_then(|state| { super::hidden::skip(state) })
+                                                                    .and_then(|state| { self::r#expr(state) })
                                                             })
                                                     })
                                             })
@@ -5234,6 +5279,34 @@ impl ::pest::Parser<Rule> for Grammar {
                 }
                 #[inline]
                 #[allow(non_snake_case, unused_variables)]
+                pub fn r#kw_fuse(
+                    state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                ) -> ::pest::ParseResult<
+                    ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
+                > {
+                    state
+                        .rule(
+                            Rule::r#kw_fuse,
+                            |state| {
+                                state
+                                    .atomic(
+                                        ::pest::Atomicity::Atomic,
+                                        |state| {
+                                            state
+                                                .sequence(|state| {
+                                                    state
+                                                        .match_string("fuse")
+                                                        .and_then(|state| {
+                                                            state.lookahead(false, |state| { self::r#tail(state) })
+                                                        })
+                                                })
+                                        },
+                                    )
+                            },
+                        )
+                }
+                #[inline]
+                #[allow(non_snake_case, unused_variables)]
                 pub fn r#kw_same(
                     state: ::std::boxed::Box<::pest::ParserState<'_, Rule>>,
                 ) -> ::pest::ParseResult<
@@ -6220,6 +6293,7 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#names => rules::r#names(state),
                     Rule::r#output_list => rules::r#output_list(state),
                     Rule::r#raise => rules::r#raise(state),
+                    Rule::r#fuse => rules::r#fuse(state),
                     Rule::r#same => rules::r#same(state),
                     Rule::r#unsupported => rules::r#unsupported(state),
                     Rule::r#import_domain => rules::r#import_domain(state),
@@ -6347,6 +6421,7 @@ impl ::pest::Parser<Rule> for Grammar {
                     Rule::r#kw_lower => rules::r#kw_lower(state),
                     Rule::r#kw_raise => rules::r#kw_raise(state),
                     Rule::r#kw_avoided => rules::r#kw_avoided(state),
+                    Rule::r#kw_fuse => rules::r#kw_fuse(state),
                     Rule::r#kw_same => rules::r#kw_same(state),
                     Rule::r#kw_pub => rules::r#kw_pub(state),
                     Rule::r#kw_fn => rules::r#kw_fn(state),

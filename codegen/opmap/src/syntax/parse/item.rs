@@ -4,8 +4,8 @@ use super::expression::signed;
 use super::{Pair, Parts, Reader, Rule};
 use crate::diagnostic::Diagnostic;
 use crate::syntax::ast::{
-    AVOIDED, Because, Body, Expr, ExprKind, ExternFn, Fn, Ident, ImportDomain, Is, ItemKind, Lower, LowerOutputs, Map,
-    Row, Same, Unsupported,
+    AVOIDED, Because, Body, Expr, ExprKind, ExternFn, Fn, Fuse, Ident, ImportDomain, Is, ItemKind, Lower, LowerOutputs,
+    Map, Row, Same, Unsupported,
 };
 use crate::syntax::lines;
 
@@ -15,6 +15,7 @@ impl Reader<'_> {
             Rule::map => ItemKind::Map(self.map(pair)?),
             Rule::lower => ItemKind::Lower(self.lower(pair)?),
             Rule::raise => ItemKind::Raise(self.lower(pair)?),
+            Rule::fuse => ItemKind::Fuse(self.fuse(pair)?),
             Rule::same => ItemKind::Same(self.same(pair)?),
             Rule::function => ItemKind::Fn(self.function(pair)?),
             Rule::extern_fn => ItemKind::ExternFn(self.extern_fn(pair)?),
@@ -156,6 +157,20 @@ impl Reader<'_> {
         }
         let header_span = crate::source::Span { end: end.end, ..start };
         Some(Lower { op, before, before_span, params, rest, outputs, body: self.body(parts.next()?)?, header_span })
+    }
+
+    fn fuse(&self, pair: Pair<'_>) -> Option<Fuse> {
+        let mut parts = Parts::of(pair);
+        let name = self.ident(&parts.one(Rule::name)?);
+        let params = parts.one(Rule::params)?;
+        let header_span = name.span.to(self.span(&params));
+        let params = self.params(params, false)?;
+        let pattern = self.expr(parts.one(Rule::expr)?)?;
+        let condition = match parts.one(Rule::expr) {
+            Some(condition) => Some(self.expr(condition)?),
+            None => None,
+        };
+        Some(Fuse { name, params, pattern, condition, body: self.body(parts.next()?)?, header_span })
     }
 
     fn same(&self, pair: Pair<'_>) -> Option<Same> {

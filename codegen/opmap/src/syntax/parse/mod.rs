@@ -153,7 +153,16 @@ fn is_punctuation(rule: Rule) -> bool {
         || matches!(rule, equals | arrow | fat_arrow | range_mark | EOI)
         || matches!(
             rule,
-            kw_map | kw_lower | kw_raise | kw_same | kw_fn | kw_extern | kw_unsupported | kw_import_domain | kw_example
+            kw_map
+                | kw_lower
+                | kw_raise
+                | kw_fuse
+                | kw_same
+                | kw_fn
+                | kw_extern
+                | kw_unsupported
+                | kw_import_domain
+                | kw_example
         )
         || matches!(rule, kw_for | kw_in | kw_if | kw_else | kw_let | kw_match | kw_fail | kw_since | kw_ignore)
         || matches!(rule, kw_before | kw_from | kw_as | kw_with | kw_fold | kw_return | kw_because | kw_is)

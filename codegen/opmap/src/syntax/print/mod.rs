@@ -13,7 +13,7 @@ use crate::syntax::ast::ExternFn;
 pub use example::example_line;
 use layout::Writer;
 
-use super::ast::{AVOIDED, Body, Comment, Expr, File, Fn, Item, ItemKind, Lower, LowerOutputs, Map, Row};
+use super::ast::{AVOIDED, Body, Comment, Expr, File, Fn, Fuse, Item, ItemKind, Lower, LowerOutputs, Map, Row};
 use flat::Mode;
 
 /// The text of a file.
@@ -89,6 +89,7 @@ fn print_item(item: &Item) -> String {
         ItemKind::Map(map) => print_map(&mut w, map),
         ItemKind::Lower(lower) => print_lower(&mut w, ("lower", "before"), lower),
         ItemKind::Raise(raise) => print_lower(&mut w, ("raise", "from"), raise),
+        ItemKind::Fuse(fuse) => print_fuse(&mut w, fuse),
         ItemKind::Same(same) => {
             let (op, why) = (flat::onnx_name(&same.op), flat::string(&same.why));
             w.write(&format!("same {op} {} as {} {why}", same.from, same.to));
@@ -142,6 +143,40 @@ fn print_lower(w: &mut Writer, words: (&str, &str), lower: &Lower) {
     let params = flat::names_and_rest(&lower.params, lower.rest.as_ref());
     header(w, &params, &outputs, 2, true);
     body(w, &lower.body, 0);
+}
+
+/// A `fuse` on one line if it fits, else with the pattern, the condition and the replacement on lines of their own.
+fn print_fuse(w: &mut Writer, fuse: &Fuse) {
+    w.write(&format!("fuse {}", fuse.name.text));
+    header(w, &flat::params(&fuse.params), "", 0, false);
+    let clauses = [("from", Some(&fuse.pattern)), ("if", fuse.condition.as_ref())];
+    let clauses = clauses.into_iter().filter_map(|(word, expr)| Some((word, expr?)));
+    let text = |(word, expr): (&str, &Expr)| Some(format!(" {word} {}", flat::expr(expr, Mode::Natural)?));
+    let flat: Option<String> = clauses.clone().map(text).collect();
+    let replacement = match &fuse.body {
+        Body::Expr(expr) => flat::expr(expr, Mode::Natural),
+        Body::Block(_) => None,
+    };
+    if let (Some(clauses), Some(replacement)) = (flat, replacement)
+        && w.fits(&format!("{clauses} = {replacement}"), 0)
+    {
+        return w.write(&format!("{clauses} = {replacement}"));
+    }
+    w.indented(|w| {
+        for (word, expr) in clauses {
+            w.newline();
+            w.write(&format!("{word} "));
+            w.expr(expr, 0);
+        }
+        w.newline();
+        match &fuse.body {
+            Body::Expr(expr) => {
+                w.write("= ");
+                w.expr(expr, 0);
+            }
+            Body::Block(block) => w.block(block),
+        }
+    });
 }
 
 fn public(public: bool) -> &'static str {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::build::{Builder, Call};
+use crate::build::{Args, Builder, Call};
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::graph::Value;
+use aten2onnx_onnx::schema::pattern::Fusion;
 use aten2onnx_onnx::schema::plan::Difference;
 use aten2onnx_onnx::schema::{Change, Version};
 use aten2onnx_onnx::targets::Avoid;
@@ -33,6 +34,17 @@ pub trait Lowerings: fmt::Debug + Send + Sync {
 
     /// Runs the upward rule of a call's operator. Returns the outputs in the order of the schema, possibly fewer.
     fn raise(&self, from: u32, cx: &mut Builder, call: &Call) -> Result<Vec<Value>>;
+
+    /// What its `fuse` rules look for.
+    fn fusions(&self) -> &[Fusion] {
+        &[]
+    }
+
+    /// The replacement by a `fuse` rule: `fuse::quotient`.
+    ///
+    /// # Errors
+    /// There is no such rule, or it refuses.
+    fn fuse(&self, rule: &str, cx: &mut Builder, args: &Args) -> Result<Value>;
 }
 
 /// The tables of a builder.
@@ -83,6 +95,19 @@ impl Builder {
         self.lowerings.overrides.push(lowerings);
     }
 
+    /// All tables, those that take precedence first.
+    pub(crate) fn rule_tables(&self) -> impl Iterator<Item = &Arc<dyn Lowerings>> {
+        self.lowerings.overrides.iter().rev().chain(&self.lowerings.build)
+    }
+
+    /// The replacement by a `fuse` rule, if it does not refuse, and the opset and the runtime have its operators.
+    pub(crate) fn fused(&mut self, table: &dyn Lowerings, rule: &str, args: &Args) -> Option<Value> {
+        let before = std::mem::replace(&mut self.lowerings.refuses, true);
+        let value = table.fuse(rule, self, args);
+        self.lowerings.refuses = before;
+        value.ok()
+    }
+
     /// The lowering for a version that is too new; `provided` is the compiled one, if the caller has it.
     pub(crate) fn lower_of(&self, op: &str, version: &'static Version, provided: Option<LowerFn>) -> Option<Lowering> {
         self.lower_at(op, version.since, provided)
@@ -100,8 +125,7 @@ impl Builder {
 
     /// The table with the upward rule to a version.
     pub(crate) fn raise_of(&self, op: &str, version: &'static Version) -> Option<Arc<dyn Lowerings>> {
-        let mut tables = self.lowerings.overrides.iter().rev().chain(&self.lowerings.build);
-        tables.find(|l| l.has_raise(op, version.since)).cloned()
+        self.rule_tables().find(|l| l.has_raise(op, version.since)).cloned()
     }
 
     /// How a version differs from the previous one.

@@ -329,12 +329,16 @@ impl Builder {
             if version.since <= target && !avoided {
                 return Ok(
                     match self.lower_of(schema.name, version, None).filter(|_| self.has_no_kernel(version, call)) {
+                        Some(_) if self.lowerings.refuses => return Err(self.needs(schema, version.since)),
                         Some(lower) => Step::Instead(lower, version.since, version),
                         None => Step::Native(version),
                     },
                 );
             }
             match self.lowering(schema, version, older.last(), call, types) {
+                Ok(Some(_)) if self.lowerings.refuses && older.is_empty() => {
+                    return Err(self.needs(schema, version.since));
+                }
                 Ok(Some(lower)) => return Ok(Step::Lower(lower, version.since)),
                 Ok(None) => {}
                 Err(error) => return Err(error),

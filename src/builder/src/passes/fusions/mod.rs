@@ -3,17 +3,12 @@
 //! The native operator must compute the same function up to rounding: every constant of the pattern is checked, and
 //! anything else stays. Only float32 and float16, for which runtimes have kernels at least as fast as the pattern.
 
-mod activations;
 mod attention;
 mod heads;
-mod norms;
 mod rotary;
-mod terms;
 
-pub(super) use activations::apply as activation;
 pub(super) use attention::apply as attention;
 pub(super) use heads::apply as heads;
-pub(super) use norms::apply as norm;
 pub(super) use rotary::apply as rotary;
 
 use super::rewriter::Rewriter;
@@ -27,12 +22,6 @@ fn number(cx: &Rewriter<'_>, value: Value) -> Option<f64> {
         Scalar::Float(x) => Some(x),
         _ => None,
     }
-}
-
-/// Whether it is this number, at the precision of the dtype.
-fn is_near(dtype: Dtype, x: f64, wanted: f64) -> bool {
-    let rounding = if dtype == Dtype::Float16 { 1e-3 } else { 1e-6 };
-    (x - wanted).abs() <= rounding * wanted.abs()
 }
 
 /// Whether the target has an operator that accepts the value.
