@@ -6,7 +6,9 @@
 mod nodes;
 mod text;
 
+use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::index::{Index, graph_of};
@@ -188,4 +190,11 @@ fn weight_of(tensor: &TensorProto) -> Option<Weight> {
 /// The bytes that tell tensors of strings apart.
 fn strings(tensor: &TensorProto) -> Vec<u8> {
     tensor.string_data.iter().flat_map(|text| [text.as_ref(), b"\0"].concat()).collect()
+}
+
+/// A number that stands for something.
+pub fn hash_of(what: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish()
 }

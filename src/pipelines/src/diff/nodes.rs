@@ -1,12 +1,9 @@
 //! Which nodes of two graphs compute something else.
 
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
-
 use rustc_hash::FxHashMap;
 
 use super::super::index::Index;
-use super::{Weights, text};
+use super::{Weights, hash_of, text};
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::Model;
 
@@ -96,10 +93,4 @@ fn computed(index: &Index<'_>, side: usize, weights: &Weights) -> Result<Vec<Com
         all.push(Computed { number, what });
     }
     Ok(all)
-}
-
-fn hash_of(what: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    what.hash(&mut hasher);
-    hasher.finish()
 }

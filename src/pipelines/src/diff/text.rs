@@ -11,6 +11,9 @@ use aten2onnx_onnx::proto::{
 /// The most characters of a text.
 const MOST: usize = 120;
 
+/// The most bytes of a tensor that are shown.
+const FEW: usize = 64;
+
 /// The beginning of a text in one line.
 pub fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -58,6 +61,17 @@ pub fn tensor(tensor: &TensorProto) -> String {
     format!("{}{:?}", dtype(tensor.data_type()), tensor.dims)
 }
 
+/// A tensor with its elements, or with a number that stands for many of them.
+fn whole(of: &TensorProto) -> String {
+    let strings: Vec<_> = of.string_data.iter().map(|text| String::from_utf8_lossy(text)).collect();
+    let bytes = elements_of(of).unwrap_or_default();
+    let elements = match bytes.len() <= FEW {
+        true => format!("{bytes:?}"),
+        false => format!("of {} bytes, {:016x}", bytes.len(), super::hash_of(&bytes)),
+    };
+    if strings.is_empty() { format!("{} {elements}", tensor(of)) } else { format!("{} {strings:?}", tensor(of)) }
+}
+
 /// A node with its attributes, in one line.
 pub fn node(node: &NodeProto, model: &Model) -> String {
     let call = match node.domain() {
@@ -83,7 +97,7 @@ pub fn attributes(node: &NodeProto) -> Vec<String> {
 
 /// `axis = 1`; graphs and tensors with all that they contain.
 fn attribute(attribute: &AttributeProto) -> String {
-    let tensors = attribute.t.iter().chain(&attribute.tensors).map(|t| format!("{} {:?}", tensor(t), elements_of(t)));
+    let tensors = attribute.t.iter().chain(&attribute.tensors).map(whole);
     let graphs = attribute.g.iter().chain(&attribute.graphs).map(graph);
     let inner: Vec<String> = tensors.chain(graphs).collect();
     let value = if !inner.is_empty() {
@@ -109,7 +123,7 @@ fn attribute(attribute: &AttributeProto) -> String {
 
 fn graph(graph: &GraphProto) -> String {
     let nodes: Vec<String> = graph.node.iter().map(plain).collect();
-    let weights = graph.initializer.iter().map(|t| format!("{} {} {:?}", t.name(), tensor(t), elements_of(t)));
+    let weights = graph.initializer.iter().map(|t| format!("{} {}", t.name(), whole(t)));
     let names = |values: &[ValueInfoProto]| values.iter().map(|value| value.name()).collect::<Vec<_>>().join(", ");
     let weights: Vec<String> = weights.collect();
     format!("({}) -> ({}): {} {}", names(&graph.input), names(&graph.output), weights.join("; "), nodes.join("; "))
