@@ -77,6 +77,8 @@ def check_each_difference():
     assert "Functions" in text and "mine::Inner" in text, text
     text = changed(lambda made: made.graph.node[4].attribute[0].__setattr__("i", 1))
     assert "- top = ReduceMax(y) {keepdims = 0}" in text and "+ top = ReduceMax(y) {keepdims = 1}" in text, text
+    text = changed(lambda made: made.graph.initializer[2].CopyFrom(nh.from_array(np.float32(4), "two")))
+    assert "+ two: float32[] with other elements" in text and "- branch = If(large)" in text, f"a body reads a weight: {text}"
     body = changed(lambda made: made.graph.node[6].attribute[0].g.node[0].__setattr__("op_type", "Div"))
     assert "- branch = If(large)" in body and "- 1 nodes read" not in body.split("looped")[0], body
     text = changed(lambda made: made.graph.node.add(op_type="Neg", name="added", input=["x"], output=["unused"]))
