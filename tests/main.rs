@@ -29,6 +29,7 @@ mod mutants;
 mod operators;
 mod opinfo;
 mod package;
+mod pipelines;
 mod proof;
 mod pt2;
 mod quantization;

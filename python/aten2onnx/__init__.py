@@ -24,6 +24,7 @@ from ._export import export
 from ._inspect import Inspection, inspect
 from ._many import export_many
 from ._native import DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, __version__
+from ._pipeline import Pipeline
 from ._program import ONNXProgram
 from ._report import Report
 from ._support import Support, supported
@@ -41,6 +42,7 @@ __all__ = [
     "InternalError",
     "MissingPackageError",
     "ONNXProgram",
+    "Pipeline",
     "Report",
     "Support",
     "UnsupportedError",

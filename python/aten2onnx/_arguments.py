@@ -50,6 +50,23 @@ def branch_inputs(given: Mapping[str, object] | None, branches: str) -> Mapping[
     return given or {}
 
 
+def description(
+    metadata: Mapping[str, str] | None,
+    doc_string: str | None,
+    value_docs: Mapping[str, str] | None,
+    producer_name: str | None,
+    producer_version: str | None,
+) -> dict[str, object]:
+    """What a model says of itself, as the options have it."""
+    return {
+        "metadata": list((metadata or {}).items()),
+        "doc_string": doc_string,
+        "value_docs": list((value_docs or {}).items()),
+        "producer_name": producer_name,
+        "producer_version": producer_version,
+    }
+
+
 def roll(turns: int | None, branches: str) -> int | None:
     """From how many turns on a loop becomes a Loop.
 

@@ -24,6 +24,11 @@ def convert(
     target: str | None = None,
     ir_version: int | str = "lowest",
     external_data: ExternalData = "auto",
+    metadata: Mapping[str, str] | None = None,
+    doc_string: str | None = None,
+    value_docs: Mapping[str, str] | None = None,
+    producer_name: str | None = None,
+    producer_version: str | None = None,
     dims: Mapping[str, int] | None = None,
     inline_functions: bool = False,
     follow_links: bool = False,
@@ -40,6 +45,11 @@ def convert(
         target: The runtime, such as "tensorrt-8.6". Operators that it lacks are lowered. `aten2onnx targets` lists the runtimes.
         ir_version: The IR version: "lowest" that can hold the model, "release" for that of the opset's ONNX release, or a number.
         external_data: Where the weights go: "auto" (as in the source), "always" or True, "never" or False.
+        metadata: Entries of the model's metadata, which applications read: `{"names": json.dumps(names)}`.
+        doc_string: The documentation of the model.
+        value_docs: The documentation of inputs and outputs, by name.
+        producer_name: The name of the program that made the model (default: that of the source).
+        producer_version: The version of that program.
         dims: Sizes that become constant, by the name of a symbolic dimension, or by an input and its axis: `{"batch": 1, "x:1": 128}`.
         inline_functions: Whether to inline local functions.
         follow_links: Whether external data is also read through symbolic links that lead out of the model's folder, as in a cache of
@@ -62,6 +72,7 @@ def convert(
             "target": target,
             "ir": str(ir_version),
             "external_data": external_data_choice(external_data),
+            "description": _arguments.description(metadata, doc_string, value_docs, producer_name, producer_version),
         },
         "dims": [f"{name}={size}" for name, size in (dims or {}).items()],
         "inline_functions": inline_functions,

@@ -39,6 +39,11 @@ def export(
     output_names: Sequence[str] | None = None,
     dynamic_shapes: DynamicShapes | None = None,
     dynamic_axes: DynamicAxes | None = None,
+    metadata: Mapping[str, str] | None = None,
+    doc_string: str | None = None,
+    value_docs: Mapping[str, str] | None = None,
+    producer_name: str | None = None,
+    producer_version: str | None = None,
     model_name: str | None = None,
     weights: Weights | None = None,
     weight_names: Mapping[str, str] | None = None,
@@ -89,6 +94,11 @@ def export(
             For a cache of transformers, the dimensions of all its tensors at once: `{0: "batch", 2: "past_sequence"}`. "auto" makes each
             dimension dynamic that the model allows, and names it by its meaning.
         dynamic_axes: The same in the form of the older exporter, by input name: `{"x": {0: "batch"}}` or `{"x": [0]}`.
+        metadata: Entries of the model's metadata, which applications read: `{"names": json.dumps(names)}`.
+        doc_string: The documentation of the model.
+        value_docs: The documentation of inputs and outputs, by name.
+        producer_name: The name of the program that made the model (default: "aten2onnx").
+        producer_version: The version of that program.
         model_name: The program to export, of a `.pt2` package that has several.
         weights: Where the weights are, if not in the program: a safetensors file, the index of its shards, a folder of them, a mapping of
             tensors by their names in the state dict, or a list of these. The module may be on the meta device, or of fake tensors.
@@ -162,6 +172,7 @@ def export(
             "target": target,
             "ir": str(ir_version),
             "external_data": external_data_choice(external_data),
+            "description": _arguments.description(metadata, doc_string, value_docs, producer_name, producer_version),
         },
         "opt_level": int(optimize),
         "provenance": provenance,

@@ -18,5 +18,5 @@ pub mod passes;
 
 pub use build::{
     AVOIDED, ArgValue, Args, Became, Binding, Builder, Call, Event, ExternRecord, Form, Graph, In, IntoOuts, Known,
-    LowerFn, Lowerings, NamedCall, Out, Outs, Scalar, ScalarOp, SourceNode, Trace, as_stored,
+    LowerFn, Lowerings, NamedCall, Out, Outs, Scalar, ScalarOp, SourceNode, Trace, as_stored, encode_float, encode_int,
 };

@@ -1,16 +1,15 @@
 //! `aten2onnx convert`
 
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use super::export;
 use super::mappings::Mappings;
+use super::pipelines;
 use super::report::{self, Stop};
-use aten2onnx_archive::wrong;
 use aten2onnx_convert::convert;
-use aten2onnx_core::error::{Error, Kind, Result};
-use aten2onnx_onnx::{ExternalData, read::Source};
+use aten2onnx_core::error::Result;
+use aten2onnx_onnx::ExternalData;
 use aten2onnx_options::ConvertOptions;
 use aten2onnx_rules::Rules;
 
@@ -50,7 +49,7 @@ pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
     if options.output.external_data == ExternalData::Auto && export::is_stream(&args.output) {
         options.output.external_data = ExternalData::Never;
     }
-    let converted = convert(&read(&args.input)?, &options)?;
+    let converted = convert(&pipelines::read(&args.input, options.follow_links)?, &options)?;
     if !args.quiet {
         converted.notes.iter().for_each(|text| report::note(text));
     }
@@ -62,13 +61,4 @@ pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
         report::say(&export::summary(&converted.summary(written, start), &args.output));
     }
     Ok(())
-}
-
-fn read(path: &Path) -> Result<Source> {
-    if !export::is_stream(path) {
-        return Source::open(path).map_err(|error| wrong::no_model(path, error));
-    }
-    let mut bytes = Vec::new();
-    io::stdin().lock().read_to_end(&mut bytes).map_err(|error| Error::new(Kind::Io, error.to_string()).at("stdin"))?;
-    Source::from_bytes("stdin", bytes)
 }

@@ -283,21 +283,13 @@ impl Write for Pipe<'_> {
 pub(super) fn summary(summary: &Summary, output: &Path) -> String {
     let written = &summary.written;
     let name = if is_stream(output) { "stdout".to_owned() } else { output.display().to_string() };
-    let data = match &written.data {
-        Some((path, size)) => format!(" and {} to {}", text::bytes(*size), path.display()),
-        None => String::new(),
-    };
-    let linked = match written.linked {
-        0 => String::new(),
-        linked => format!(" ({} of them linked)", text::bytes(linked)),
-    };
     format!(
-        "{name}: opset {}, IR {}, {}, {} of weights{linked}; wrote {}{data} in {}",
+        "{name}: opset {}, IR {}, {}, {} of weights{} in {}",
         summary.opset,
         summary.ir,
         text::count(summary.nodes, "node"),
         text::bytes(written.weights),
-        text::bytes(written.model),
+        text::files(written),
         text::duration(summary.took),
     )
 }

@@ -8,7 +8,7 @@ use super::{export, text};
 use aten2onnx_convert::Source;
 use aten2onnx_core::error::Result;
 use aten2onnx_core::weights::Links;
-use aten2onnx_export::inspect::{self, Aim, Inspection, Operator, Port, Reason, Verdict, Weights};
+use aten2onnx_export::inspect::{self, Aim, Described, Inspection, Operator, Port, Reason, Verdict, Weights};
 use aten2onnx_export::inspect_onnx::{inspect_onnx, is_onnx};
 use aten2onnx_export::quantized::{Quantized, Stored};
 use aten2onnx_frontend::{self as frontend, Contents};
@@ -19,6 +19,8 @@ use aten2onnx_rules::Rules;
 
 /// The number of calls to print per operator.
 const PLACES: usize = 3;
+/// The number of characters of a text to print.
+const SHOWN: usize = 100;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -98,6 +100,7 @@ pub fn render(inspection: &Inspection) -> String {
     let weights = &inspection.weights;
     let parts = [
         title(inspection),
+        described(inspection.described.as_ref()),
         methods(inspection),
         ports("Inputs", &inspection.inputs),
         ports("Outputs", &inspection.outputs),
@@ -121,12 +124,41 @@ pub fn render(inspection: &Inspection) -> String {
 }
 
 fn title(inspection: &Inspection) -> String {
+    let producer = inspection.described.as_ref().map(producer).filter(|producer| !producer.is_empty());
     let writer = match (&inspection.torchscript, &inspection.torch_version) {
+        (None, None) => producer.map(|producer| format!(", written by {producer}")).unwrap_or_default(),
         (Some(facts), _) => format!(", a TorchScript archive of version {}", facts.version),
         (None, Some(version)) => format!(", written by torch {version}"),
-        (None, None) => String::new(),
     };
     format!("{}{writer}\n", inspection.source)
+}
+
+fn producer(described: &Described) -> String {
+    format!("{} {}", described.producer_name, described.producer_version).trim().to_owned()
+}
+
+/// What an ONNX model says of itself: its documentation, that of its inputs and outputs, and its metadata.
+fn described(described: Option<&Described>) -> String {
+    let Some(described) = described else { return String::new() };
+    let whole = Some(&described.doc_string).filter(|text| !text.is_empty());
+    let mut docs: Vec<Vec<String>> = whole.iter().map(|text| vec!["the model".to_owned(), beginning(text)]).collect();
+    docs.extend(described.value_docs.iter().map(|(name, text)| vec![name.clone(), beginning(text)]));
+    let entry = |(key, value): (&String, &String)| vec![key.clone(), beginning(value)];
+    let parts = [
+        section("Documentation", &docs),
+        section("Metadata", &described.metadata.iter().map(entry).collect::<Vec<_>>()),
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// The beginning of a text in one line, with the number of characters of a longer one.
+fn beginning(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let count = line.chars().count();
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}.. ({count} characters)", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
 }
 
 /// The methods of a TorchScript archive, each with its parameters.

@@ -1,20 +1,26 @@
 //! The command line: a thin layer over the library. Models and tables go to stdout, everything else to stderr.
 //!
-//! Exit codes: 0 success, 1 a failing example (`try`) or call (`verify`) or a change that nothing finds (`mutants`), 2 wrong usage, 3 a file that cannot be read or written, 4 a
+//! Exit codes: 0 success, 1 a failing example (`try`) or call (`verify`), a change that nothing finds (`mutants`) or two models that differ (`diff`), 2 wrong usage, 3 a file that cannot be read or written, 4 a
 //! damaged input, 5 a model that needs what the target lacks, 70 an internal error, 130 interrupted, 141 a closed
 //! output pipe.
 
 mod convert;
+mod diff;
+mod edit;
 mod explain;
 mod export;
 mod export_many;
+mod extract;
 pub mod inspect;
+mod join;
 mod mappings;
 mod mutants;
 mod ops;
 mod pack;
+mod pipelines;
 mod progress;
 mod report;
+mod split;
 mod targets;
 mod text;
 mod try_rules;
@@ -32,6 +38,7 @@ Examples:
   aten2onnx export model.pt2                                the default opset, to model.onnx
   aten2onnx export model.pt2 -o edge.onnx --opset 11
   aten2onnx convert model.onnx -o edge.onnx --opset 11      an existing ONNX model
+  aten2onnx split model.onnx --parts 2 -o DIR               parts that run one after the other
   aten2onnx inspect model.pt2                               what is in it, and which opsets support it
   aten2onnx ops --opset 13                                  the operators that opset 13 supports";
 
@@ -52,6 +59,11 @@ enum Command {
     Convert(convert::Args),
     Inspect(inspect::Args),
     Pack(pack::Args),
+    Extract(extract::Args),
+    Split(split::Args),
+    Edit(Box<edit::Args>),
+    Join(join::Args),
+    Diff(diff::Args),
     Ops(ops::Args),
     Targets(targets::Args),
     ExplainError(explain::Args),
@@ -79,6 +91,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>, rules: &Rules) -> u8 {
         Command::Convert(args) => convert::run(&args, rules),
         Command::Inspect(args) => inspect::run(&args, rules),
         Command::Pack(args) => pack::run(&args),
+        Command::Extract(args) => extract::run(&args, rules),
+        Command::Split(args) => split::run(&args, rules),
+        Command::Edit(args) => edit::run(&args, rules),
+        Command::Join(args) => join::run(&args, rules),
+        Command::Diff(args) => diff::run(&args),
         Command::Ops(args) => ops::run(&args, rules),
         Command::Targets(args) => targets::run(&args),
         Command::ExplainError(args) => explain::run(&args),

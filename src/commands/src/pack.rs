@@ -51,13 +51,8 @@ pub fn run(args: &Args) -> Result<(), Stop> {
         None => aten2onnx_onnx::write_file(&model, output, args.external_data, &[], progress),
     })?;
     if !args.quiet {
-        let data = match &written.data {
-            Some((path, size)) => format!(" and {} to {}", text::bytes(*size), path.display()),
-            None => String::new(),
-        };
-        let weights = text::bytes(written.weights);
-        let (wrote, took) = (text::bytes(written.model), text::duration(start.elapsed()));
-        report::say(&format!("{}: {weights} of weights; wrote {wrote}{data} in {took}", output.display()));
+        let (weights, took) = (text::bytes(written.weights), text::duration(start.elapsed()));
+        report::say(&format!("{}: {weights} of weights{} in {took}", output.display(), text::files(&written)));
     }
     Ok(())
 }

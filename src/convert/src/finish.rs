@@ -75,6 +75,7 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
             proto.metadata_props.clone_from(&source.metadata_props);
         }
     }
+    options.output.description.apply(&mut result.proto)?;
     let mut notes = Vec::new();
     add_notes(&mut notes, &graph, &result, &weight_inputs);
     notes.extend(options.output.target.iter().flat_map(|target| target.notes(&graph)));
@@ -97,8 +98,11 @@ fn restore_graph(result: &mut Model, source: &GraphProto, weights: &std::collect
     let is_kept = |stated: &ValueInfoProto, inferred: &ValueInfoProto| {
         has_shape(stated) && (sizes.is_empty() || !has_shape(inferred))
     };
-    graph.output =
-        stated.map(|(stated, inferred)| if is_kept(stated, &inferred) { stated.clone() } else { inferred }).collect();
+    let output = |(stated, inferred): (&ValueInfoProto, ValueInfoProto)| match is_kept(stated, &inferred) {
+        true => stated.clone(),
+        false => ValueInfoProto { doc_string: stated.doc_string.clone(), ..inferred },
+    };
+    graph.output = stated.map(output).collect();
     graph.input.iter_mut().for_each(|input| sizes.state(input));
     for info in graph.input.iter_mut().chain(&mut graph.output) {
         info.metadata_props.clear();

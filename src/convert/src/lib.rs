@@ -26,6 +26,7 @@ use aten2onnx_core::error::Result;
 use aten2onnx_onnx::Exported;
 pub use aten2onnx_onnx::read::Source;
 use aten2onnx_options::ConvertOptions;
+pub use tensors::elements_of;
 
 /// Converts a model.
 ///

@@ -32,11 +32,5 @@ fn own_tensor(tensor: &mut TensorProto, tensors: &mut Tensors<'_>) -> Result<()>
     if tensor.data_location() == DataLocation::External {
         return tensors.embed(tensor);
     }
-    let TensorProto { raw_data, float_data, double_data, int32_data, int64_data, uint64_data, string_data, .. } =
-        tensor;
-    let fields = [float_data, double_data, int32_data, int64_data, uint64_data, string_data];
-    for bytes in raw_data.iter_mut().chain(fields.into_iter().flatten()) {
-        *bytes = tensors.owned(bytes)?;
-    }
-    Ok(())
+    tensors.own(tensor)
 }

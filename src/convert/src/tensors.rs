@@ -87,12 +87,9 @@ impl<'a> Tensors<'a> {
         Ok(())
     }
 
-    /// A copy of bytes that are in the source's file.
-    pub fn owned(&self, bytes: &Bytes) -> Result<Bytes> {
-        match self.source.position(bytes) {
-            Some(start) => Ok(self.source.file.read(start, bytes.len())?.into_owned().into()),
-            None => Ok(bytes.clone()),
-        }
+    /// Gives a tensor that is not external its own bytes.
+    pub fn own(&self, proto: &mut TensorProto) -> Result<()> {
+        self.source.own(proto)
     }
 
     fn storage(&mut self, proto: &TensorProto, dtype: Dtype, count: usize) -> Result<Storage> {
@@ -117,7 +114,7 @@ impl<'a> Tensors<'a> {
     }
 
     fn all_owned(&self, parts: &[Bytes]) -> Result<Vec<Bytes>> {
-        parts.iter().map(|bytes| self.owned(bytes)).collect()
+        parts.iter().map(|bytes| self.source.owned(bytes)).collect()
     }
 
     fn stored(&self, bytes: &Bytes) -> Storage {
@@ -303,6 +300,18 @@ fn typed_field(proto: &TensorProto, dtype: Dtype) -> (&'static str, &[Bytes], Op
         Int16 | Uint16 | Float16 | Bfloat16 => ("int32_data", &proto.int32_data, Some(2)),
         // Elements of less than 8 bits are packed in bytes, each of which is a number.
         _ => ("int32_data", &proto.int32_data, Some(1)),
+    }
+}
+
+/// The elements of a tensor that is in its message, as raw data has them; None if they are damaged, or elsewhere.
+pub fn elements_of(proto: &TensorProto) -> Option<Vec<u8>> {
+    if let Some(raw) = &proto.raw_data {
+        return Some(raw.to_vec());
+    }
+    let dtype = Dtype::from_onnx(proto.data_type()).filter(|_| proto.data_location() != DataLocation::External)?;
+    match typed_field(proto, dtype) {
+        (_, parts, None) => Some(parts.concat()),
+        (_, parts, Some(width)) => decoded(parts, width),
     }
 }
 

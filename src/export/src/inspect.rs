@@ -33,6 +33,9 @@ pub struct Inspection {
     /// The methods of a TorchScript archive; None for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub torchscript: Option<Facts>,
+    /// What an ONNX model says of itself; None for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub described: Option<Described>,
     /// Inputs in order.
     pub inputs: Vec<Port>,
     /// Outputs in order.
@@ -52,6 +55,21 @@ pub struct Inspection {
     pub target: Option<String>,
     /// Notes for the user.
     pub notes: Vec<String>,
+}
+
+/// What an ONNX model says of itself.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Described {
+    /// The program that made it.
+    pub producer_name: String,
+    /// The version of that program.
+    pub producer_version: String,
+    /// The documentation of the model.
+    pub doc_string: String,
+    /// The documentation of inputs and outputs that have one, by name.
+    pub value_docs: BTreeMap<String, String>,
+    /// The entries of its metadata, by key.
+    pub metadata: BTreeMap<String, String>,
 }
 
 /// An input or output.
@@ -175,6 +193,7 @@ pub fn inspect(program: &Program, rules: &Rules, aim: Aim) -> Result<Inspection>
         source: program.source.clone(),
         torch_version: program.torch_version.clone(),
         torchscript: None,
+        described: None,
         inputs: inputs(&program.graph),
         outputs: outputs(&program.graph),
         symbols: symbols.collect(),
@@ -229,6 +248,7 @@ fn without_program(source: String, about: About, error: Error, aim: Aim) -> Resu
         source,
         torch_version: None,
         torchscript: Some(about.facts),
+        described: None,
         inputs: Vec::new(),
         outputs: Vec::new(),
         symbols: BTreeMap::new(),

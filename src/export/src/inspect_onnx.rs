@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::conditions::{CONDITIONS, UNKNOWN};
-use super::inspect::{Aim, Inspection, Operator, Place, Port, Verdict, weights};
+use super::inspect::{Aim, Described, Inspection, Operator, Place, Port, Verdict, weights};
 use super::quantized::Quantized;
 use aten2onnx_convert::{Source, convert};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::MappedFile;
 use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
 use aten2onnx_onnx::graph::{Graph, Value};
+use aten2onnx_onnx::proto::ModelProto;
 use aten2onnx_onnx::targets::Target;
 use aten2onnx_options::{ConvertOptions, OutputOptions};
 use aten2onnx_rules::Rules;
@@ -55,6 +56,7 @@ pub fn inspect_onnx(source: &Source, rules: &Rules, aim: Aim) -> Result<(Inspect
         source: source.file.path.display().to_string(),
         torch_version: None,
         torchscript: None,
+        described: Some(described(&source.proto)),
         inputs: ports(|graph| &graph.body.inputs),
         outputs: ports(|graph| &graph.body.outputs),
         symbols: BTreeMap::new(),
@@ -69,6 +71,21 @@ pub fn inspect_onnx(source: &Source, rules: &Rules, aim: Aim) -> Result<(Inspect
         notes: own.map(|own| format!("the model is at opset {own}")).into_iter().chain(unknown(source)).collect(),
     };
     Ok((inspection, graph))
+}
+
+/// What the model says of itself. The conditions of an export are told apart from other metadata.
+fn described(model: &ModelProto) -> Described {
+    let told = |key: &str| matches!(key, CONDITIONS | UNKNOWN);
+    let entries = model.metadata_props.iter().filter(|entry| !told(entry.key()));
+    let values = model.graph.iter().flat_map(|graph| graph.input.iter().chain(&graph.output));
+    let documented = values.filter(|value| !value.doc_string().is_empty());
+    Described {
+        producer_name: model.producer_name().to_owned(),
+        producer_version: model.producer_version().to_owned(),
+        doc_string: model.doc_string().to_owned(),
+        value_docs: documented.map(|value| (value.name().to_owned(), value.doc_string().to_owned())).collect(),
+        metadata: entries.map(|entry| (entry.key().to_owned(), entry.value().to_owned())).collect(),
+    }
 }
 
 /// Where the model is right, as its export noted it.

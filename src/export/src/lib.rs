@@ -96,6 +96,8 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
     if let Some(target) = options.output.target {
         target.check_needed_ir(model.proto.ir_version())?;
     }
+    let described = options.output.description.apply(&mut model.proto);
+    described.map_err(|error| error.at(program.source.clone()))?;
     let external_data = options.output.external_data;
     let conditions = told.conditions.into_iter().map(|(text, _)| text).collect();
     Ok(Exported { graph, model, notes: program.notes, conditions, source, external_data })

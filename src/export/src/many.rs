@@ -62,6 +62,19 @@ pub fn export_programs(programs: Vec<(String, Program)>, options: &Options) -> R
 
 /// Writes the models into a folder, which is made if it does not exist, with one file for the weights of all.
 pub fn write_folder(models: &[Pair<'_>], folder: &Path, progress: &mut Progress<'_>) -> Result<Vec<Written>> {
+    make_folder(folder)?;
+    let Some((_, first)) = models.first() else { return Ok(Vec::new()) };
+    let external = first.external_data;
+    let sources: Vec<PathBuf> = models.iter().map(|(_, model)| model.source.clone()).collect();
+    let files = models.iter().map(|(name, model)| (&model.model, folder.join(file_name(name))));
+    write_files(&files.collect::<Vec<_>>(), DATA, external, &sources, progress)
+}
+
+/// Makes a folder for several models, if it does not exist.
+///
+/// # Errors
+/// It cannot be made, or is something else.
+pub fn make_folder(folder: &Path) -> Result<()> {
     if !folder.exists() {
         std::fs::create_dir(folder).map_err(|error| {
             Error::new(Kind::Io, format!("cannot make the folder `{}`: {error}", folder.display()))
@@ -72,11 +85,7 @@ pub fn write_folder(models: &[Pair<'_>], folder: &Path, progress: &mut Progress<
         return Err(Error::new(Kind::Io, format!("`{}` is not a folder", folder.display()))
             .help("several models go into a folder: `-o DIR`"));
     }
-    let Some((_, first)) = models.first() else { return Ok(Vec::new()) };
-    let external = first.external_data;
-    let sources: Vec<PathBuf> = models.iter().map(|(_, model)| model.source.clone()).collect();
-    let files = models.iter().map(|(name, model)| (&model.model, folder.join(file_name(name))));
-    write_files(&files.collect::<Vec<_>>(), DATA, external, &sources, progress)
+    Ok(())
 }
 
 /// Writes two models as the branches of one, in which the second runs if the input `flag` is true.

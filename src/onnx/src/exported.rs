@@ -8,7 +8,7 @@ use crate::graph::Graph;
 use crate::model::Model;
 use crate::write::{self, Progress};
 use crate::write::{ExternalData, Written};
-use aten2onnx_core::error::{Error, Result};
+use aten2onnx_core::error::Result;
 
 /// A model that is ready to be written; its weights are still in the source.
 #[derive(Debug)]
@@ -54,13 +54,7 @@ impl Exported {
 
     /// Writes the model to a stream, including the weights.
     pub fn write_to(&self, out: &mut dyn Write, progress: &mut Progress<'_>) -> Result<Written> {
-        let asked = match self.external_data {
-            ExternalData::Always => "always",
-            ExternalData::Link => "link",
-            ExternalData::Auto | ExternalData::Never => return write::write_to(&self.model, out, progress),
-        };
-        let error = Error::unsupported("a stream cannot have external data");
-        Err(error.help(format!("omit `--external-data {asked}`, or write to a file")))
+        write::write_stream(&self.model, self.external_data, out, progress)
     }
 
     /// Changes where the weights are stored.

@@ -83,6 +83,7 @@ fn head(model: &ModelProto) -> ModelProto {
         opset_import: model.opset_import.clone(),
         producer_name: model.producer_name.clone(),
         producer_version: model.producer_version.clone(),
+        doc_string: model.doc_string.clone(),
         ..ModelProto::default()
     }
 }

@@ -7,8 +7,9 @@ use prost::bytes::Bytes;
 use rustc_hash::FxHashMap;
 
 use crate::model::{Initializer, Model};
-use crate::proto::{GraphProto, NodeProto, SparseTensorProto, TensorProto, tensor_proto::DataLocation};
-use crate::read;
+use crate::proto::{GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto, tensor_proto::DataLocation};
+use crate::read::{self, Source};
+use crate::write::SMALLEST;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::{Demand, Links, MappedFile, Storage, Weight, row_major};
@@ -19,25 +20,19 @@ use aten2onnx_core::weights::{Demand, Links, MappedFile, Storage, Weight, row_ma
 /// A file that is not a model, or external data that is missing, truncated, or outside the model's folder, also by a symbolic link unless
 /// links are followed.
 pub fn open(path: &Path, links: Links) -> Result<Model> {
-    let mut proto = read::read_file(path)?;
-    let mut packer = Packer {
-        folder: path.parent().unwrap_or(Path::new("")),
-        links,
-        files: FxHashMap::default(),
-        demand: Demand::copied(),
-    };
-    let mut weights = Vec::new();
-    let taken = (|| {
-        if let Some(graph) = &mut proto.graph {
-            let (external, inside) = std::mem::take(&mut graph.initializer).into_iter().partition(is_external);
-            graph.initializer = inside;
-            weights = external.iter().map(|tensor| packer.initializer(tensor)).collect::<Result<_>>()?;
-            packer.graph(graph)?;
-        }
-        proto.functions.iter_mut().flat_map(|function| &mut function.node).try_for_each(|node| packer.node(node))
-    })();
-    taken.map_err(|error: Error| error.at(path.display().to_string()))?;
-    Ok(Model { proto, weights })
+    let proto = read::read_file(path)?;
+    let packed = Packer::new(path, links, None).model(proto);
+    packed.map_err(|error| error.at(path.display().to_string()))
+}
+
+/// A model whose weights stay where they are, in its own file or beside it, until it is written. Nothing else refers to its file.
+///
+/// # Errors
+/// External data that is missing, truncated, or outside the model's folder, also by a symbolic link unless links are followed.
+pub fn streamed(source: &Source) -> Result<Model> {
+    let path = &source.file.path;
+    let streamed = Packer::new(path, source.links, Some(source)).model(source.proto.clone());
+    streamed.map_err(|error| error.at(path.display().to_string()))
 }
 
 fn is_external(tensor: &TensorProto) -> bool {
@@ -45,6 +40,8 @@ fn is_external(tensor: &TensorProto) -> bool {
 }
 
 struct Packer<'a> {
+    /// The file of the model, if its large tensors stay there.
+    source: Option<&'a Source>,
     /// The folder that locations are relative to.
     folder: &'a Path,
     links: Links,
@@ -53,7 +50,49 @@ struct Packer<'a> {
     demand: Demand,
 }
 
-impl Packer<'_> {
+impl<'a> Packer<'a> {
+    fn new(path: &'a Path, links: Links, source: Option<&'a Source>) -> Packer<'a> {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Packer { source, folder, links, files: FxHashMap::default(), demand: Demand::copied() }
+    }
+
+    fn model(&mut self, mut proto: ModelProto) -> Result<Model> {
+        let weights = self.weights(&mut proto)?;
+        Ok(Model { proto, weights })
+    }
+
+    /// Takes the weights out of a model, and moves other external data into it.
+    fn weights(&mut self, proto: &mut ModelProto) -> Result<Vec<Initializer>> {
+        let mut weights = Vec::new();
+        if let Some(graph) = &mut proto.graph {
+            let mut inside = Vec::new();
+            for tensor in std::mem::take(&mut graph.initializer) {
+                match self.stored(&tensor)? {
+                    Some(weight) => weights.push(weight),
+                    None if is_external(&tensor) => weights.push(self.initializer(&tensor)?),
+                    None => inside.push(tensor),
+                }
+            }
+            graph.initializer = inside;
+            self.graph(graph)?;
+        }
+        proto.functions.iter_mut().flat_map(|function| &mut function.node).try_for_each(|node| self.node(node))?;
+        Ok(weights)
+    }
+
+    /// A large tensor that stays in the file of the model.
+    fn stored(&self, tensor: &TensorProto) -> Result<Option<Initializer>> {
+        let (Some(source), Some(raw)) = (self.source, &tensor.raw_data) else { return Ok(None) };
+        let Some(start) = source.position(raw).filter(|_| raw.len() as u64 >= SMALLEST) else { return Ok(None) };
+        let file = Arc::clone(&source.file);
+        let placed = |error: Error| error.at(format!("tensor `{}`", tensor.name()));
+        let weight = weight_of(tensor, |len| match len == raw.len() {
+            true => Ok(Storage::Mapped { file, start, len }),
+            false => Err(Error::input(format!("its type takes {len} bytes, but it has {}", raw.len()))),
+        });
+        weight.map(Some).map_err(placed)
+    }
+
     /// Tensors outside of the main graph's initializers are small and are moved into the message.
     fn graph(&mut self, graph: &mut GraphProto) -> Result<()> {
         graph.initializer.iter_mut().try_for_each(|tensor| self.tensor(tensor))?;
@@ -84,49 +123,37 @@ impl Packer<'_> {
             tensor.raw_data = Some(Bytes::from(initializer.weight.storage.read()?.into_owned()));
             tensor.data_location = None;
             tensor.external_data.clear();
+            return Ok(());
         }
-        Ok(())
+        self.source.map_or(Ok(()), |source| source.own(tensor))
     }
 
     fn initializer(&mut self, tensor: &TensorProto) -> Result<Initializer> {
-        let name = tensor.name().to_owned();
-        self.weight(tensor).map_err(|error| error.at(format!("tensor `{name}`"))).map(|weight| Initializer {
-            name: name.clone(),
-            dtype: weight.dtype,
-            weight: Arc::new(weight),
-        })
+        self.external(tensor).map_err(|error| error.at(format!("tensor `{}`", tensor.name())))
     }
 
-    fn weight(&mut self, tensor: &TensorProto) -> Result<Weight> {
+    fn external(&mut self, tensor: &TensorProto) -> Result<Initializer> {
         let entry = |key: &str| tensor.external_data.iter().find(|entry| entry.key() == key).map(|entry| entry.value());
         let number = |key: &str| -> Result<Option<usize>> {
             let wrong = |text: &str| Error::input(format!("`{key}` of its external data is `{text}`, not a number"));
             entry(key).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
         };
         let location = entry("location").ok_or_else(|| Error::input("its external data has no location"))?;
-        let dtype = Dtype::from_onnx(tensor.data_type()).filter(|dtype| dtype.bits() > 0);
-        let dtype = dtype.ok_or_else(|| Error::input("its element type cannot be stored in external data"))?;
-        let sizes = tensor.dims.clone();
-        let weight = |storage| {
-            let strides = row_major(&sizes);
-            Weight { name: tensor.name().to_owned(), dtype, sizes: sizes.clone(), strides, offset: 0, storage }
-        };
-        let overflow = || Error::input(format!("its sizes {sizes:?} overflow"));
-        let len = weight(Storage::Owned(Arc::new([]))).byte_len().and_then(|len| usize::try_from(len).ok());
-        let len = len.ok_or_else(overflow)?;
-        if number("length")?.is_some_and(|given| given != len) {
-            let given = entry("length").unwrap_or_default();
-            return Err(Error::input(format!("its type takes {len} bytes, but its external data has {given}")));
-        }
-        let file = self.file(location)?;
-        let start = number("offset")?.unwrap_or(0);
-        if start.checked_add(len).is_none_or(|end| end > file.bytes().len()) {
-            let there = file.bytes().len();
-            return Err(Error::input(format!(
-                "its {len} bytes at offset {start} exceed the {there} bytes of `{location}`"
-            )));
-        }
-        Ok(weight(Storage::Mapped { file, start, len }))
+        weight_of(tensor, |len| {
+            if number("length")?.is_some_and(|given| given != len) {
+                let given = entry("length").unwrap_or_default();
+                return Err(Error::input(format!("its type takes {len} bytes, but its external data has {given}")));
+            }
+            let file = self.file(location)?;
+            let start = number("offset")?.unwrap_or(0);
+            if start.checked_add(len).is_none_or(|end| end > file.bytes().len()) {
+                let there = file.bytes().len();
+                return Err(Error::input(format!(
+                    "its {len} bytes at offset {start} exceed the {there} bytes of `{location}`"
+                )));
+            }
+            Ok(Storage::Mapped { file, start, len })
+        })
     }
 
     /// A file in the model's folder or below. Other locations may be an attack.
@@ -141,4 +168,18 @@ impl Packer<'_> {
         self.files.insert(location.to_owned(), Arc::clone(&file));
         Ok(file)
     }
+}
+
+/// A tensor as a weight, whose storage is found by the number of its bytes.
+fn weight_of(tensor: &TensorProto, storage: impl FnOnce(usize) -> Result<Storage>) -> Result<Initializer> {
+    let dtype = Dtype::from_onnx(tensor.data_type()).filter(|dtype| dtype.bits() > 0);
+    let dtype = dtype.ok_or_else(|| Error::input("its element type cannot be stored in external data"))?;
+    let (name, sizes) = (tensor.name().to_owned(), tensor.dims.clone());
+    let strides = row_major(&sizes);
+    let empty = Storage::Owned(Arc::new([]));
+    let mut weight = Weight { name: name.clone(), dtype, sizes, strides, offset: 0, storage: empty };
+    let len = weight.byte_len().and_then(|len| usize::try_from(len).ok());
+    let len = len.ok_or_else(|| Error::input(format!("its sizes {:?} overflow", weight.sizes)))?;
+    weight.storage = storage(len)?;
+    Ok(Initializer { name, dtype, weight: Arc::new(weight) })
 }

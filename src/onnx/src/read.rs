@@ -9,7 +9,7 @@ use prost::bytes::Bytes;
 use crate::calls;
 use crate::message::{self, Copies};
 use crate::pieces;
-use crate::proto::ModelProto;
+use crate::proto::{ModelProto, TensorProto};
 use crate::unpacked;
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::foreign::Foreign;
@@ -55,6 +55,12 @@ impl Source {
         Source { links, ..self }
     }
 
+    /// The same file with another message, whose bytes may be in it.
+    #[must_use]
+    pub fn with_proto(self, proto: ModelProto) -> Source {
+        Source { proto, ..self }
+    }
+
     /// The position of bytes of the message in the file.
     pub fn position(&self, bytes: &Bytes) -> Option<usize> {
         if let Some(start) = self.copies.get(&(bytes.as_ptr() as usize)) {
@@ -63,6 +69,25 @@ impl Source {
         let start = (bytes.as_ptr() as usize).checked_sub(self.file.bytes().as_ptr() as usize)?;
         let end = start.checked_add(bytes.len())?;
         (end <= self.file.bytes().len()).then_some(start)
+    }
+
+    /// A copy of bytes that are in the file, which may change.
+    pub fn owned(&self, bytes: &Bytes) -> Result<Bytes> {
+        match self.position(bytes) {
+            Some(start) => Ok(self.file.read(start, bytes.len())?.into_owned().into()),
+            None => Ok(bytes.clone()),
+        }
+    }
+
+    /// Gives a tensor that is not external its own bytes.
+    pub fn own(&self, tensor: &mut TensorProto) -> Result<()> {
+        let TensorProto { raw_data, float_data, double_data, int32_data, int64_data, uint64_data, string_data, .. } =
+            tensor;
+        let fields = [float_data, double_data, int32_data, int64_data, uint64_data, string_data];
+        for bytes in raw_data.iter_mut().chain(fields.into_iter().flatten()) {
+            *bytes = self.owned(bytes)?;
+        }
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! To add an option, add a documented field here and use it. See CONTRIBUTING.md.
 
+mod description;
 mod inputs;
 mod names;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use aten2onnx_onnx::facts::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
 use aten2onnx_onnx::targets::{self, Target};
 use aten2onnx_onnx::{ExternalData, Functions, Ir, Provenance};
 use aten2onnx_rules::Rules;
+pub use description::{Description, Text};
 pub use inputs::{DynamicSize, InputSpec, Literal, Size, Spec};
 pub use names::{DimName, Rename, WeightName, WhichDim};
 use serde::Deserialize;
@@ -42,6 +44,9 @@ pub struct OutputOptions {
     /// Where weights are stored
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "WHERE", default_value_t = ExternalData::Auto))]
     pub external_data: ExternalData,
+    /// What the model says of itself.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub description: Description,
     /// The rules: built-in ones and those that were added.
     #[cfg_attr(feature = "clap", arg(skip))]
     #[serde(skip)]
@@ -308,6 +313,14 @@ pub fn parse_opset(text: &str) -> Result<u32, String> {
 #[cfg(feature = "clap")]
 fn levels() -> clap::builder::RangedI64ValueParser<u8> {
     clap::value_parser!(u8).range(0..=1)
+}
+
+/// Parses a dtype: `float16` or `f16`.
+///
+/// # Errors
+/// There is no such dtype.
+pub fn parse_dtype(text: &str) -> Result<Dtype, String> {
+    inputs::dtype(text).ok_or_else(|| format!("`{text}` is no dtype: write `float32` or `f32`"))
 }
 
 /// A dtype that `torch.set_default_dtype` takes.

@@ -8,7 +8,7 @@ use super::links::{EXPLORER, page_of};
 use super::made;
 use super::modules::{Leaf, Module};
 use super::plots;
-use aten2onnx_export::inspect::{Operator, Port, Reason, Verdict};
+use aten2onnx_export::inspect::{Described, Operator, Port, Reason, Verdict};
 
 /// Of more weights, only the largest are listed.
 const WEIGHTS: usize = 60;
@@ -40,6 +40,9 @@ pub fn page(facts: &Facts) -> String {
     ports(&mut html, "Inputs", &inspection.inputs);
     ports(&mut html, "Outputs", &inspection.outputs);
     symbols(&mut html, facts);
+    if let Some(described) = &inspection.described {
+        descriptions(&mut html, described);
+    }
     if !inspection.conditions.is_empty() {
         section(&mut html, "Right only where", |html| conditions(html, &inspection.conditions));
     }
@@ -115,6 +118,24 @@ fn symbols(html: &mut Html, facts: &Facts) {
         section(html, "Symbolic dimensions", |html| {
             html.table(&["symbol", "from", "to"], &rows, &[1, 2]);
         });
+    }
+}
+
+/// What an ONNX model says of itself: who made it, its documentation, its metadata.
+fn descriptions(html: &mut Html, described: &Described) {
+    let row = |name: &str, text: &str| (!text.is_empty()).then(|| vec![escaped(name), escaped(text)]);
+    let producer = format!("{} {}", described.producer_name, described.producer_version);
+    let own = [row("producer", producer.trim()), row("documentation", &described.doc_string)];
+    let values = described.value_docs.iter().map(|(name, text)| row(name, text));
+    let docs: Vec<Vec<String>> = own.into_iter().chain(values).flatten().collect();
+    let metadata: Vec<Vec<String>> =
+        described.metadata.iter().map(|(key, value)| vec![escaped(key), escaped(value)]).collect();
+    for (title, rows) in [("Description", docs), ("Metadata", metadata)] {
+        if !rows.is_empty() {
+            section(html, title, |html| {
+                html.table(&["name", "text"], &rows, &[]);
+            });
+        }
     }
 }
 

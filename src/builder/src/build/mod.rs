@@ -43,6 +43,7 @@ use sizes::symbols::Symbols;
 use target::Limits;
 pub use trace::{Event, Trace};
 pub(crate) use values::encode::decode;
+pub use values::encode::{encode_float, encode_int};
 pub use values::scalar::Scalar;
 
 use aten2onnx_core::dtype::Dtype;

@@ -28,6 +28,7 @@ use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::weights::{Demand, Payload};
 pub use external::ExternalData;
 use external::Place;
+pub(crate) use external::SMALLEST;
 pub use fill::Progress;
 use fill::{Content, Meter, Piece};
 pub use shared::{Equal, write_files};
@@ -108,6 +109,25 @@ pub fn write_to(model: &Model, out: &mut dyn Write, progress: &mut Progress<'_>)
     fill::stream(out, &plan.model_pieces(), &mut meter, &Error::from)?;
     sources.check()?;
     Ok(plan.written(None))
+}
+
+/// The same, unless the weights are to be beside the model.
+///
+/// # Errors
+/// External data that was asked for, besides those of [`write_to`].
+pub fn write_stream(
+    model: &Model,
+    external: ExternalData,
+    out: &mut dyn Write,
+    progress: &mut Progress<'_>,
+) -> Result<Written> {
+    let asked = match external {
+        ExternalData::Always => "always",
+        ExternalData::Link => "link",
+        ExternalData::Auto | ExternalData::Never => return write_to(model, out, progress),
+    };
+    let error = Error::unsupported("a stream cannot have external data");
+    Err(error.help(format!("omit `--external-data {asked}`, or write to a file")))
 }
 
 fn write_special(plan: &Plan<'_>, path: &Path, progress: &mut Progress<'_>) -> Result<Written> {

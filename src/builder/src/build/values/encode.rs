@@ -41,7 +41,7 @@ fn complex(number: &Scalar) -> Option<(f64, f64)> {
 }
 
 /// An integer; None if it is out of range.
-pub(crate) fn encode_int(n: i64, dtype: Dtype) -> Option<Vec<u8>> {
+pub fn encode_int(n: i64, dtype: Dtype) -> Option<Vec<u8>> {
     Some(match dtype {
         Dtype::Int64 => n.to_le_bytes().to_vec(),
         Dtype::Int32 => i32::try_from(n).ok()?.to_le_bytes().to_vec(),
@@ -71,7 +71,7 @@ fn encode_real(number: &Scalar, dtype: Dtype) -> Option<Vec<u8>> {
 }
 
 /// A float, rounded to nearest even.
-pub(crate) fn encode_float(x: f64, dtype: Dtype) -> Option<Vec<u8>> {
+pub fn encode_float(x: f64, dtype: Dtype) -> Option<Vec<u8>> {
     Some(match dtype {
         Dtype::Float64 => x.to_le_bytes().to_vec(),
         Dtype::Float32 => (x as f32).to_le_bytes().to_vec(),
