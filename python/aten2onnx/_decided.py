@@ -66,7 +66,7 @@ def take_branches(
         if text is None and not branch.from_data:
             notes += _empty_note(branch, positive)
             continue
-        stops = branch.line is not None and (only_stops(branch.line.file, branch.line.number, branch.answer) or refuses(both, branch.line))
+        stops = branch.line is not None and not branch.is_caught and (only_stops(branch.line.file, branch.line.number, branch.answer) or refuses(both, branch.line))
         if branch.from_data:
             try:
                 notes += _data_branch(branch, stops, choice)

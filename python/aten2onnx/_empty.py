@@ -33,7 +33,7 @@ def asked_by_branch(live: Any, recorded: Any, unstated: Iterable[str], turned: T
         line = branch.line
         if not branch.by_model or branch.from_data or line is None or is_installed(line.file):
             continue
-        if not only_stops(line.file, line.number, branch.answer) and not refuses(line):
+        if branch.is_caught or (not only_stops(line.file, line.number, branch.answer) and not refuses(line)):
             chosen.append(branch.condition if branch.answer else f"not {branch.condition}")
     return {symbol for symbol in _decided_by_nothing(live, chosen, unstated) if turned({symbol: 0}) is False}
 

@@ -303,7 +303,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         recorded.example_inputs = (args, kwargs)
         has_ones = any(size <= 1 for size in arguments.sizes.values())
         if has_ones or arguments.is_changed or ((both.lines or both.loops or both.lowered) and runs[0].sizes != arguments.sizes):
-            _add_example(recorded, model, arguments, args, kwargs)
+            _add_example(recorded, model, arguments, args, kwargs, None if has_ones else both)
         if not lacking:
             try:
                 live = _live(recorded, name, rules, has_ones, wanted.elsewhere)
@@ -352,12 +352,18 @@ def _try_out(recorded: Any, model: Any, arguments: Any, first: Any, both: Any, c
 
     found = difference(recorded, model, arguments, first, bool(conditions))
     if found is not None:
-        lines = [made.line for made in (*both.rolled, *both.made)]
-        raise branch_error(f"the branches and loops of the model are another program at other inputs ({found})", lines[0] if lines else None, ())
+        raise _another(found, both)
 
 
-def _add_example(recorded: Any, model: Any, arguments: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Adds a run of the program at the example, which was recorded at larger sizes than 1. The native library holds its sizes against them.
+def _another(found: str, both: Any) -> OpenBranch:
+    """The error of a program with branches or loops that gives other results than the model."""
+    lines = [made.line for made in (*both.rolled, *both.made)]
+    return branch_error(f"the branches and loops of the model are another program at other inputs ({found})", lines[0] if lines else None, ())
+
+
+def _add_example(recorded: Any, model: Any, arguments: Any, args: tuple[Any, ...], kwargs: dict[str, Any], both: Any) -> None:
+    """Adds a run of the program at the example, which was recorded at larger sizes than 1, or at those where all sides of branches run. The native library holds its
+    sizes against them.
 
     Raises:
         CaptureError: The program gives other results than the model.
@@ -367,6 +373,8 @@ def _add_example(recorded: Any, model: Any, arguments: Any, args: tuple[Any, ...
     try:
         recorded.observed.append((dict(arguments.sizes), sizes_seen(recorded, model, args, kwargs, arguments)))
     except Differs as error:
+        if both is not None:
+            raise _another(f"at the example: {error}", both) from error
         raise CaptureError(f"the model was recorded with larger sizes in place of 1, and is another one at the example: {error}", help=_ONES) from error
 
 

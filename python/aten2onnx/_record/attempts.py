@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from .alike import FewTurns
 from .grown import Grown
 from .loops import Walkable
 from .numbers import Number, number_of, operand, plain, symbolic
-from .states import UNDEFINED, Place, Poison, Snapshot, is_number, is_same, put, value_at
+from .states import UNDEFINED, Place, Poison, Snapshot, is_number, is_number_of, is_same, put, value_at
 from .tensors import Value, scalar_value
 from .turns import NoBothSides
 from .written import ROLLED, Block, RawLoop, Again, Peel, OWN, Plan, TurnsOfLoop
@@ -30,11 +32,13 @@ class Attempt:
         in_order = lambda item: (names.index(item[0][0]), str(item[0][1:]))  # noqa: E731
         plan.carried, plan.lists = dict(sorted(plan.carried.items(), key=in_order)), dict(sorted(plan.lists.items(), key=in_order))
         self._make_lists()
+        self._make_tensors()
         start = Snapshot(turns.get())
         first = None if turns.test is None else structure.condition(turns.test())
         if first is None and turns.is_left is not None:
             first = True
         done, has_turns = self._run_before()
+        self._make_tensors()
         now = Snapshot(turns.get())
         self._note_changes(start, now)
         params = self._give_params(now)
@@ -58,6 +62,7 @@ class Attempt:
         after = Snapshot(turns.get())
         self._note_changes(entered, after)
         self._run_rest(done, after, has_turns)
+        self._make_tensors()
         final = Snapshot(turns.get())
         self._note_changes(start, final)
         self._write(start, after, final if has_turns else start, params, index, first, again, block, has_turns)
@@ -75,6 +80,16 @@ class Attempt:
             # A turn that does not assign a name leaves it as it was: it is something before the first.
             if len(place) == 1 and values.get(place[0]) is UNDEFINED:
                 changed[place[0]] = self.structure.dummy(example)
+        self.turns.set(changed)
+
+    def _make_tensors(self) -> None:
+        """Makes tensors of numbers that other turns have tensors in place of."""
+        values, changed = self.turns.get(), {}
+        for place, example in self.plan.tensors.items():
+            known = value_at(values, place)
+            if is_number_of(known, example):
+                put(values, place, torch.scalar_tensor(known, dtype=example.dtype, device=example.device))
+                changed[place[0]] = values[place[0]]
         self.turns.set(changed)
 
     def _run_before(self) -> tuple[int, bool]:
@@ -114,6 +129,9 @@ class Attempt:
                 if not isinstance(leaf, Grown):
                     self._peel(place)
                 plan.lists[place] = (leaf.example(), leaf.dim)
+                raise Again
+            if place not in plan.tensors and is_number_of(known if known is not UNDEFINED else plan.carried.get(place), leaf):
+                plan.tensors[place] = plan.carried[place] = leaf
                 raise Again
             if place in plan.carried or is_same(known, leaf) or leaf is UNDEFINED:
                 continue

@@ -83,6 +83,7 @@ class Branch(NamedTuple):
         from_data: Whether elements of tensors decide, and not sizes alone.
         is_plain: Whether a plain number was made of a size, such as the number of turns of a loop.
         is_inside: Whether it is on a side of another branch, which is a part of its condition.
+        is_caught: Whether the model goes on if its code raises an error there.
     """
 
     condition: str
@@ -92,6 +93,7 @@ class Branch(NamedTuple):
     from_data: bool
     is_plain: bool = False
     is_inside: bool = False
+    is_caught: bool = False
 
 
 @dataclass
@@ -453,7 +455,7 @@ class _Builder:
                 continue
             if any(question.calls in positions for positions in self.unread):
                 continue
-            key = (_key(question.number), question.answer, question.line, question.is_plain, tuple((_key(number), side) for number, side in question.sides))
+            key = (_key(question.number), question.answer, question.line, question.is_plain, question.is_caught, tuple((_key(number), side) for number, side in question.sides))
             if key in seen:
                 continue
             seen.add(key)
@@ -465,7 +467,7 @@ class _Builder:
             if sides:
                 others = [f"(not {self._text(number)})" if side else self._text(number) for number, side in sides]
                 condition, answer = "(" + " or ".join([*others, condition if answer else f"(not {condition})"]) + ")", True
-            found.append(Branch(condition, answer, question.line, question.by_model, is_from_data(question.number), question.is_plain, bool(sides)))
+            found.append(Branch(condition, answer, question.line, question.by_model, is_from_data(question.number), question.is_plain, bool(sides), question.is_caught))
         return found
 
     def _choices(self) -> list[str]:

@@ -143,7 +143,8 @@ class Merger:
             roller.new = []
             outputs = [roller.reference(output) for output in outputs]
         except Unalike as error:
-            raise NoBothSides(f"a loop: {error}", error.line) from None
+            loops = recorder.loops.found if recorder.loops is not None else []
+            raise NoBothSides(f"a loop: {error}", error.line or next((loop.line for loop in loops), None)) from None
         self.rolled = roller.rolled
         self._kept.append(roller)
         found = without_unread([*found, *roller.new], outputs)

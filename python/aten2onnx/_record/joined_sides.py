@@ -9,7 +9,7 @@ import torch
 from .grown import Grown, OtherSizes
 from .numbers import Number
 from .recorder import Question
-from .states import UNDEFINED, Poison, is_same
+from .states import UNDEFINED, Poison, is_number_of, is_same
 from .tensors import Value
 from .turns import key_of
 from .written import Block
@@ -49,10 +49,20 @@ class JoinedSides:
             for key in mine:
                 mine[key] = self.merged(mine[key], theirs[key], name)
             return mine
+        mine, theirs = self._as_tensors(mine, theirs)
         kinds = self.structure.kind(mine), self.structure.kind(theirs)
         if kinds[0] is None or kinds[0] != kinds[1]:
             return self._poison(name)
         return self._result(mine, theirs)
+
+    def _as_tensors(self, mine: Any, theirs: Any) -> tuple[Any, Any]:
+        """A number of Python's as a tensor without dimensions, if it is one on the other side: `y = x[i] if i < n else 0.0`. With the default type both promote others alike."""
+        sides = [mine, theirs]
+        for place, (value, other) in enumerate(((mine, theirs), (theirs, mine))):
+            if is_number_of(value, other):
+                with self.structure._written_to(self.blocks[place]):
+                    sides[place] = torch.scalar_tensor(value, dtype=other.dtype, device=other.device)
+        return sides[0], sides[1]
 
     def _poison(self, name: str) -> Poison:
         return Poison(self.question.line, f"`{name}` is a result of another type or rank on the other side of a branch")

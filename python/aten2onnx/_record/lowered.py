@@ -11,6 +11,8 @@ import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .assigned import Assignments
+
 #: The global name under which lowered code finds the functions in place of branches and loops.
 NAME = "_a2o"
 
@@ -41,6 +43,7 @@ def lowered(function: ast.FunctionDef, owner: str | None) -> ast.FunctionDef:
     for node in _inside(made.body):
         if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal)):
             raise NotLowered("a generator, or a name from outside that it gives another value", node)
+    made = Assignments().visit(made)
     made.body = _Expressions(owner).block(made.body)
     return _with_calls(made)
 
@@ -311,13 +314,21 @@ class _Exits:
         made = _at(made, node)
         made.is_left = f"{name}_left" if is_left else None
         after: list[ast.stmt] = []
-        if returns:
+        if returns and _is_endless(node):
+            after.append(_at(ast.Return(_name(_RETURNED)), node))
+        elif returns:
             after.append(_at(ast.If(_name(f"{name}_returns"), [ast.Return(_name(_RETURNED))], []), node))
         if node.orelse and is_left:
             after.append(_at(ast.If(_call("negated", [_name(f"{name}_left")], node), node.orelse, []), node))
         else:
             after += node.orelse
         return [*before, made], after
+
+
+def _is_endless(node: Any) -> bool:
+    """Whether a loop is left by `return` alone."""
+    is_true = isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
+    return is_true and not any(_has_break(statement) for statement in node.body)
 
 
 def _has_return(node: ast.AST) -> bool:

@@ -382,6 +382,8 @@ class _Writer:
     def _if(self, item: If) -> None:
         question = item.question
         number = self._reference(question.number)
+        # A float that sizes or data give has another type in the file than a constant.
+        floats = {id(one): self._float_tensor() for one, *sides in item.results if one.device is None and one.dtype is float and any(type(side) is not float for side in sides)}
         bodies = []
         for place, side in ((1, item.yes), (2, item.no)):
             body = self._body(Body(-1))
@@ -391,13 +393,16 @@ class _Writer:
             self.calls.append(Call(BEGIN, (body,), {}, (), question.line, {}))
             outer, self.own = self.own, {}
             self._items(side)
-            results = [self._reference(result[place]) for result in item.results]
+            results = [self._as_tensor(result[place], question.line) if id(result[0]) in floats else self._reference(result[place]) for result in item.results]
             self.own = outer
             if not is_from_data(number):
                 self.sides.pop()
             self.calls.append(Call(END, (body, results), {}, None, question.line, {}))
-        made = tuple(self._value(value) for value, _, _ in item.results)
+        made = tuple(self._numbered(floats[id(value)]) if id(value) in floats else self._value(value) for value, _, _ in item.results)
         self.calls.append(Call(torch.ops.higher_order.cond, (number, *bodies, ()), {}, made, question.line, {}))
+        for value, _, _ in item.results:
+            if id(value) in floats:
+                self._from_tensor(floats[id(value)], value, question.line)
 
     def _loop(self, item: Rolled) -> None:
         count, first = self._reference(item.count), self._reference(item.first)
@@ -424,7 +429,7 @@ class _Writer:
             if id(one) in floats:
                 self._from_tensor(floats[id(one)][1], one.result, item.line)
 
-    # Loops hand on tensors and integers: a float is in a tensor.
+    # Bodies hand on tensors and integers: a float is in a tensor.
     def _float_tensor(self) -> Value:
         made = Value(0, torch.empty((), dtype=torch.float64), False)
         self.merger._kept.append(made)

@@ -118,10 +118,23 @@ def is_asked_by_model() -> bool:
     return False
 
 
+def is_branch_of_torch(answer: bool) -> bool:
+    """Whether a branch in Python's code of PyTorch asks, and does more on its other side than raise an error or warn. It asks on behalf of the model: `3 in x`."""
+    frame: FrameType | None = sys._getframe(1)
+    through = False
+    while frame is not None and kind_of_frame(frame) != "model":
+        if frame.f_code.co_filename.startswith(_NUMBERS):
+            through = True
+        elif kind_of_frame(frame) == "torch":
+            return through and not only_stops(frame.f_code.co_filename, frame.f_lineno, answer)
+        frame = frame.f_back
+    return False
+
+
 @lru_cache(maxsize=1024)
 def only_stops(file: str, number: int, answer: bool) -> bool:
     """Whether the other side of a branch on this line only raises an error or warns: `assert ..`, `if ..: raise ..`."""
-    found = _statement(file, number)
+    found = statement_at(file, number)
     if isinstance(found, ast.Assert):
         return answer
     if isinstance(found, ast.If):
@@ -148,7 +161,7 @@ def tree_of(file: str) -> ast.Module | None:
         return None
 
 
-def _statement(file: str, number: int) -> Any:
+def statement_at(file: str, number: int) -> Any:
     """The innermost `if` or `assert` whose condition is on a line."""
     tree = tree_of(file)
     best: Any = None

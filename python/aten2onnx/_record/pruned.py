@@ -46,7 +46,7 @@ def check_branches(items: list[Item]) -> None:
             continue
         for ask in _asks(item.items):
             line = ask.question.line
-            if ask.question.what != "bool" or not ask.question.by_model or line is None or only_stops(line.file, line.number, ask.question.answer):
+            if ask.question.what != "bool" or not ask.question.by_model or line is None or (only_stops(line.file, line.number, ask.question.answer) and not ask.question.is_caught):
                 continue
             if is_from_data(ask.question.number) and ask.failure is None:
                 refusal = NoBothSides("a branch in a turn of a loop depends on data", line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -10,10 +11,11 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from .bounded import check_calls
+from .caught import is_caught_in
 from .fakes import Fakes, NoElements, is_unknown
 from .loops import CHOSEN, Loops, frame_of_model
-from .numbers import Number, number_of, plain, symbolic
-from .places import Line, Modules, is_asked_by_model, line_of_model, only_stops
+from .numbers import Number, is_from_data, number_of, plain, symbolic
+from .places import Line, Modules, is_asked_by_model, is_branch_of_torch, line_of_model, only_stops
 from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar_value, sizes_of, symbolic_item
 from .turns import NoBothSides, Turns, is_loop, key_of
 
@@ -50,6 +52,8 @@ class Question(NamedTuple):
     calls: int
     #: The branches that it is asked on a side of, if sizes decide them: their conditions and the sides.
     sides: tuple[tuple[Number, bool], ...] = ()
+    #: Whether the model goes on if its code raises an error there.
+    is_caught: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -156,9 +160,11 @@ class Recorder(TorchDispatchMode):
     def ask(self, number: Number, what: str) -> Any:
         """Answers with the value of a number, and writes the question down."""
         line, by_model = line_of_model(), is_asked_by_model()
-        question = Question(what, number, number.value, line, by_model, len(self.calls))
+        if what == "bool" and not by_model and is_from_data(number):
+            by_model = is_branch_of_torch(number.value)
+        question = Question(what, number, number.value, line, by_model, len(self.calls), (), by_model and is_caught_in(sys._getframe(1), line))
         if self.fakes is not None and _reads(number, self.fakes.made_up):
-            question = question._replace(answer=self._answer(what, line, by_model))
+            question = question._replace(answer=self._answer(question))
         elif self.loops is not None and self._inner is None and self._is_of_while(question):
             frame = frame_of_model()
             return question.answer if frame is None else self.loops.condition(self, question, frame)
@@ -204,9 +210,10 @@ class Recorder(TorchDispatchMode):
         line = question.line
         return question.what == "bool" and question.by_model and line is not None and self.loops is not None and line.place in self.loops.lines and is_loop(*line.place)
 
-    def _answer(self, what: str, line: Line | None, by_model: bool) -> bool:
+    def _answer(self, question: Question) -> bool:
         """The answer to a branch on an element that is unknown, if the other side only raises an error or warns."""
-        if what == "bool" and by_model and line is not None:
+        line = question.line
+        if question.what == "bool" and question.by_model and line is not None and not question.is_caught:
             for answer in (True, False):
                 if only_stops(line.file, line.number, answer):
                     return answer

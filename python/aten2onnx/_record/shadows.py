@@ -25,6 +25,7 @@ from .grown import Grown
 from .kinds import Kind
 from .loops import Walkable
 from .numbers import Number, number_of, symbolic
+from .picked import module_at
 from .places import is_installed, kind_of_file, line_of_model
 from .ranges import Numbers, list_, lists_ranges
 from .recorder import Recorder, Unrecorded
@@ -367,14 +368,19 @@ _ATTENTION: Any = torch.nn.functional.scaled_dot_product_attention
 
 @contextmanager
 def taken_as_plain() -> Iterator[None]:
-    """Lets PyTorch take numbers that remember where it wants plain ones: sizes as keys, as functools.cache has them, and `is_causal`."""
+    """Lets PyTorch take numbers that remember where it wants plain ones: sizes as keys, as functools.cache has them, and `is_causal`; lists of loops as indices, and numbers as those of modules."""
     torch.SymInt.__hash__ = _hash  # type: ignore[method-assign,assignment]
     torch.nn.functional.scaled_dot_product_attention = _attention
+    Tracked.__getitem__, Tracked.__setitem__ = _row, _set_row  # type: ignore[method-assign,assignment]
+    before = torch.nn.ModuleList.__getitem__
+    torch.nn.ModuleList.__getitem__ = module_at  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:
         torch.SymInt.__hash__ = _HASH  # type: ignore[method-assign]
         torch.nn.functional.scaled_dot_product_attention = _ATTENTION
+        torch.nn.ModuleList.__getitem__ = before  # type: ignore[method-assign]
+        del Tracked.__getitem__, Tracked.__setitem__
 
 
 class Functions(TorchFunctionMode):
@@ -413,6 +419,26 @@ def _setitem(tensor: Any, index: Any, value: Any) -> Any:
     found, rest = _cut(tensor, parts)
     found[(Ellipsis,) if all(isinstance(part, slice) for part in rest) else tuple(rest)] = value
     return None
+
+
+def _has_list(index: Any) -> bool:
+    """Whether the elements of a list of a loop are an index."""
+    return isinstance(index, Grown) or (type(index) is tuple and any(isinstance(part, Grown) for part in index))
+
+
+def _with_rows(index: Any) -> Any:
+    """An index with tensors in place of lists of loops."""
+    if isinstance(index, tuple):
+        return tuple(map(_with_rows, index))
+    return grown.tensor(index) if isinstance(index, Grown) else index
+
+
+def _row(tensor: Any, index: Any) -> Any:
+    return torch.Tensor.__getitem__(tensor, _with_rows(index) if _has_list(index) else index)
+
+
+def _set_row(tensor: Any, index: Any, value: Any) -> None:
+    torch.Tensor.__setitem__(tensor, _with_rows(index) if _has_list(index) else index, value)
 
 
 def _parts_with_cuts(index: Any) -> tuple[Any, ...] | None:

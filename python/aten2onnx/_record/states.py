@@ -56,10 +56,19 @@ def is_number(value: Any) -> bool:
     return type(value) in (bool, int, float) or number_of(value) is not None
 
 
+def is_number_of(value: Any, tensor: Any) -> bool:
+    """Whether a number of Python's promotes others as a tensor without dimensions does, which stands for it elsewhere."""
+    if not isinstance(tensor, torch.Tensor) or tensor.dim() != 0 or not is_number(value):
+        return False
+    return type(plain(value)) in {torch.get_default_dtype(): (int, float), torch.int64: (int,)}.get(tensor.dtype, ())
+
+
 def is_same(one: Any, other: Any) -> bool:
     """Whether two things that a name stood for are the same."""
     if one is other:
         return True
+    if isinstance(one, Poison) or isinstance(other, Poison):
+        return False
     if isinstance(one, Grown) and isinstance(other, Grown):
         return one.dim == other.dim and is_same(one.rows, other.rows)
     if isinstance(one, torch.Tensor) or isinstance(other, torch.Tensor):
@@ -162,4 +171,4 @@ def names_of_places(places: Iterator[Place]) -> list[str]:
     return [".".join(map(str, place)) for place in places]
 
 
-__all__ = ["UNDEFINED", "Place", "Poison", "Snapshot", "Values", "copied", "is_number", "is_same", "put", "refuse", "value_at"]
+__all__ = ["UNDEFINED", "Place", "Poison", "Snapshot", "Values", "copied", "is_number", "is_number_of", "is_same", "put", "refuse", "value_at"]

@@ -7,6 +7,7 @@ before have changed; the other turns run without being written down. So a branch
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +19,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from .align import kind_of
 from .attempts import Attempt
+from .caught import is_caught_in
 from .grown import Grown, OtherSizes, grown
 from .joined_sides import JoinedSides
 from .loops import Mark, Walkable
@@ -207,7 +209,7 @@ class Structure:
         self.recorder.calls.append(Call(mark, (item,), {}, None, line, self.recorder.modules.current))
 
     def _question(self, number: Number, answer: bool, line: Any, by_model: bool = True) -> Question:
-        return Question("bool", number, answer, line, by_model, len(self.recorder.calls))
+        return Question("bool", number, answer, line, by_model, len(self.recorder.calls), (), by_model and is_caught_in(sys._getframe(1), line))
 
     # Branches.
     def branch(self, test: Any, yes: Callable[[], None], no: Callable[[], None], get: Get, set_: Set) -> None:

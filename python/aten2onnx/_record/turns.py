@@ -172,6 +172,14 @@ def is_series(file: str, number: int) -> bool:
 
 
 @lru_cache(maxsize=1024)
+def is_unpacked(file: str, number: int) -> bool:
+    """Whether a line gives the elements of what a call returns a name each, so that their number is known: `one, two = x.unbind(1)`."""
+    found = [node for node in _nodes(file, ast.Assign) if _has_line(node, number)]
+    targets = [target for node in found if isinstance(node.value, ast.Call) for target in node.targets if isinstance(target, (ast.Tuple, ast.List))]
+    return any(not any(isinstance(name, ast.Starred) for name in target.elts) for target in targets)
+
+
+@lru_cache(maxsize=1024)
 def raises(file: str, number: int) -> bool:
     """Whether a line is in a `raise` or `assert`."""
     return any(_has_line(node, number) for node in _nodes(file, ast.Raise, ast.Assert))

@@ -15,6 +15,7 @@ from .places import line_of_model
 from .ranges import Numbers, is_listed
 from .recorder import Recorder
 from .tensors import Tracked, sizes_of
+from .turns import is_unpacked
 
 aten = torch.ops.aten
 
@@ -153,7 +154,9 @@ def _note_line(tensor: Tracked, axis: int) -> None:
 def _is_walked() -> bool:
     """Whether the line that is running goes on with a list in a way that a loop may: `torch.cat(x.split(2))` needs a list itself."""
     line = line_of_model()
-    return line is not None and _is_rolled() and (" for " in line.text or line.text.startswith("for ") or " = " in line.text)
+    if line is None or is_unpacked(*line.place):
+        return False
+    return _is_rolled() and (" for " in line.text or line.text.startswith("for ") or " = " in line.text)
 
 
 def _unbind(tensor: Any, dim: int = 0) -> Any:
