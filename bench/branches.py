@@ -2,7 +2,7 @@
 
     python bench/branches.py [--into docs/capture.md]    # PYTHONPATH has the package aten2onnx
 
-Times are of the processor, the least of three. "Tried out" is the comparison with the model at other sizes and data.
+Times are of the processor, the least of two. "Tried out" is the comparison with the model at other sizes and data.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from aten2onnx import _recorded
 from aten2onnx._record import runs
 
 MARK, END = "<!-- bench/branches.py -->", "<!-- bench/branches.py ends -->"
+#: So many exports of each model.
+REPEATS = 2
 KINDS = {"in a row, on data": OnData, "in a row, on sizes": OnSizes, "in one another": Nested, "in a loop": InLoop}
 
 
@@ -57,7 +59,7 @@ class Cost:
 
 
 def row(name: str, kind: Any, count: int) -> str:
-    costs = [Cost().export(kind(count)) for _ in range(3)]
+    costs = [Cost().export(kind(count)) for _ in range(REPEATS)]
     best = min(costs, key=lambda cost: cost.all)
     a_side = (best.runs - FIRST) / (2 * count) if count else 0
     return f"| {name} | {count} | {best.runs} | {a_side:.1f} | {best.all - best.tried:.2f} | {best.tried:.2f} |"

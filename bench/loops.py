@@ -11,6 +11,7 @@ import argparse
 import os
 import platform
 import statistics
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -18,6 +19,10 @@ from pathlib import Path
 import torch
 from pages import write_table
 from torch import nn
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "tests"))
+from test_real_loops import Greedy, Parseq, llama  # noqa: E402
+from test_real_scans import Language, SetAbstraction, transformers  # noqa: E402
 
 import aten2onnx
 
@@ -59,10 +64,31 @@ class Scan(nn.Module):
         return torch.stack(found, 1)
 
 
+class Counted(Greedy):
+    """Greedy decoding of a number of tokens that is fixed, and stops at the end token."""
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        for _ in range(self.most):
+            logits = self.model(input_ids=ids, use_cache=False).logits
+            ids = torch.cat([ids, logits[:, -1:].argmax(-1)], 1)
+            if ids[0, -1] == self.end:
+                break
+        return ids
+
+
+def mamba() -> nn.Module:
+    config = transformers.MambaConfig(vocab_size=29, hidden_size=64, state_size=16, num_hidden_layers=2, use_cache=False)
+    return Language(transformers.MambaModel(config))
+
+
 MODELS = {
     "recurrent cell of 32, 64 turns": (Recurrence(32), (torch.randn(1, 64, 32),)),
     "recurrent cell of 512, 64 turns": (Recurrence(512), (torch.randn(1, 64, 512),)),
     "scan of 64 x 16 states, 128 turns": (Scan(64, 16), (torch.randn(1, 128, 64),)),
+    "Mamba of transformers, 2 layers, 64 tokens": (mamba(), (torch.randint(0, 29, (1, 64)),)),
+    "sampling and grouping of PointNet++, 64 of 512 points": (SetAbstraction(64), (torch.randn(1, 512, 3),)),
+    "a text decoder that stops early, 12 turns": (Parseq(), (torch.randn(1, 20, 16),)),
+    "greedy decoding of a Llama, 16 tokens": (Counted(llama(), 3, 16), (torch.tensor([[1, 5, 2, 7]]),)),
 }
 
 
@@ -84,9 +110,10 @@ def row(name: str, model: nn.Module, args: tuple[torch.Tensor, ...], folder: Pat
         for roll, session in list(sessions.items())[:: 1 if turn % 2 else -1]:
             feeds = {put.name: arg.numpy() for put, arg in zip(session.get_inputs(), args)}
             start = time.perf_counter()
-            (found,) = session.run(None, feeds)
+            found = session.run(None, feeds)
             times[roll].append(time.perf_counter() - start)
-            torch.testing.assert_close(torch.from_numpy(found), wanted, rtol=1e-4, atol=1e-4)
+            for one, want in zip(found, wanted if isinstance(wanted, tuple) else (wanted,), strict=True):
+                torch.testing.assert_close(torch.from_numpy(one), want, rtol=1e-4, atol=1e-4)
     nodes = {roll: len(program.model_proto.graph.node) for roll, program in programs.items()}
     sizes = {roll: (folder / f"{roll}.onnx").stat().st_size / 1000 for roll in programs}
     median = {roll: 1000 * statistics.median(found) for roll, found in times.items()}

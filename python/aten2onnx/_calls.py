@@ -12,7 +12,7 @@ from typing import Any
 
 from . import _caches, _dimensions, _shapes
 from ._errors import InputError
-from ._objects import Builder, is_structured, take_apart
+from ._objects import Builder, is_number, is_structured, take_apart
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,7 @@ class Call:
         self._builders: dict[str, Builder] = {}
         self._recurrent = _caches.recurrent_states(model)
         self.output_names: list[str] = []
+        self._numbers: set[str] = set()
         arguments = self._bound(args, kwargs)
         self.kwargs: dict[str, Any] = {}
         self.input_names: list[str] = []
@@ -101,7 +102,7 @@ class Call:
         def forward(**tensors: Any) -> dict[str, Any]:
             self._relate(self._flat(tensors))
             arguments = {name: build(self._parts(name, tensors)) for name, build in self._builders.items()}
-            found = outputs(original(**arguments))
+            found = outputs(original(**arguments), self._numbers)
             self.output_names = [self._result(key) for key in found]
             return found
 
@@ -138,7 +139,7 @@ class Call:
 
     def results(self, result: Any) -> dict[str, Any]:
         """Returns the tensors in a result of the model, by their names in the ONNX model."""
-        return {self._result(name): value for name, value in outputs(result).items()}
+        return {self._result(name): value for name, value in outputs(result, self._numbers).items()}
 
     def _result(self, name: str) -> str:
         """The name of a result in the ONNX model, where inputs and outputs need different names."""
@@ -203,8 +204,11 @@ class Call:
         return dict(zip(tensors, flat))
 
 
-def outputs(result: Any) -> dict[str, Any]:
-    """Returns the tensors in the result of a model by name."""
+def outputs(result: Any, numbers: set[str] | None = None) -> dict[str, Any]:
+    """Returns the tensors in the result of a model by name.
+
+    `numbers` has the names of numbers that the file computes, and gets those that a tracer follows. All others are left out.
+    """
     import torch
 
     found: dict[str, Any] = {}
@@ -216,7 +220,9 @@ def outputs(result: Any) -> dict[str, Any]:
             take_apart(part, name, found, past="present")
     else:
         take_apart(result, "", found, past="present")
-    return found
+    if numbers is not None:
+        numbers |= {name for name, value in found.items() if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))}
+    return {name: value for name, value in found.items() if not is_number(value) or name in (numbers or ())}
 
 
 def automatic(arguments: Mapping[str, Any], static: Mapping[str, int] | None = None) -> Any:

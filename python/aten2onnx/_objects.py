@@ -40,7 +40,16 @@ def take_apart(value: Any, name: str, found: dict[str, Any], past: str = "past")
         return lambda tensors: _sequence(value, [build(tensors) for build in items])
     if _is_state(value):
         return attributes(value, name, found, past)
+    if past == "present" and is_number(value):
+        found[name] = value  # the file may compute it
     return lambda tensors: value
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number of Python's, or one that a tracer follows."""
+    import torch
+
+    return isinstance(value, (int, float, torch.SymInt, torch.SymFloat, torch.SymBool))
 
 
 def joined(name: str, part: Any) -> str:
@@ -52,7 +61,7 @@ def joined(name: str, part: Any) -> str:
 
 def attributes(value: Any, name: str, found: dict[str, Any], past: str) -> Builder:
     """Takes an object of an unknown class apart by its attributes."""
-    parts = {key: take_apart(part, joined(name, key), found, past) for key, part in vars(value).items()}
+    parts = {key: take_apart(part, joined(name, key), found, past) for key, part in vars(value).items() if not is_number(part)}
 
     def build(tensors: Tensors) -> Any:
         made = copy.copy(value)

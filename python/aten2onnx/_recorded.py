@@ -338,7 +338,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]
         recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []
     check_branch_inputs(wanted.branch_inputs, both)
-    notes += empty_notes + branch_notes(both)
+    notes += empty_notes + branch_notes(both) + _caught_notes(runs[0].recorder.calls)
     return Captured(live, notes, done, bool(kept), len(both.rolled))
 
 
@@ -353,6 +353,14 @@ def _try_out(recorded: Any, model: Any, arguments: Any, first: Any, both: Any, c
     found = difference(recorded, model, arguments, first, bool(conditions))
     if found is not None:
         raise _another(found, both)
+
+
+def _caught_notes(calls: list[Any]) -> list[str]:
+    """A note on each line whose operators may raise an error that the model catches: no file has that."""
+    from ._record.caught import is_caught
+
+    lines = dict.fromkeys(call.line for call in calls if call.line is not None and is_caught(*call.line.place, ("RuntimeError",)))
+    return [f"The model catches errors of `{line.text}` ({line}): the file is right only where PyTorch raises none there." for line in lines]
 
 
 def _another(found: str, both: Any) -> OpenBranch:

@@ -83,7 +83,7 @@ class Endless(Net):
     def forward(self, x):
         matrix, v, turns = x.T @ x + torch.eye(4), torch.ones(4), 0
         while True:
-            w = matrix @ v
+            w: torch.Tensor = matrix @ v
             w = w / w.norm()
             turns += 1
             if (w - v).norm() < 1e-3 or turns > 50:
@@ -196,3 +196,42 @@ def test_a_mask_that_pytorch_looks_at_may_be_another_one() -> None:
     program = aten2onnx.export(model, (x, causal), capture="record")
     for mask in (causal, torch.zeros(6, 6), torch.randn(6, 6)):
         torch.testing.assert_close(program(x, mask)[0], model(x, mask), atol=1e-5, rtol=1e-5)
+
+
+class State:
+    """An object of a class that no library knows."""
+
+    def __init__(self, h) -> None:
+        self.h, self.width = h, 4
+
+
+@pytest.mark.parametrize("state", [None, State(torch.ones(4))], ids=["tensors", "object"])
+def test_numbers_among_the_results_are_outputs(state) -> None:
+    class Counts(nn.Module):
+        def forward(self, x, state):
+            count = 0
+            for row in x:
+                if row.sum() > 0:
+                    count += 1
+            return x * 2 if state is None else x * 2 + state.h, count, x.sum(0), x.shape[0]
+
+    model = Counts().eval()
+    program = aten2onnx.export(model, (torch.randn(6, 4), state), dynamic_shapes={"x": {0: "n"}, "state": None}, capture="record", verify=True)
+    session = program.initialize_inference_session() or program._session
+    for n in (1, 3, 9):
+        x = torch.randn(n, 4)
+        found = session.run(None, dict(zip([put.name for put in session.get_inputs()], [x.numpy(), *([] if state is None else [state.h.numpy()])])))
+        for got, want in zip(found, model(x, state), strict=True):
+            torch.testing.assert_close(torch.as_tensor(got), torch.as_tensor(want), atol=1e-4, rtol=1e-4)
+
+
+def test_an_error_of_an_operator_that_the_model_catches_is_noted() -> None:
+    class Jittered(nn.Module):
+        def forward(self, x):
+            try:
+                return torch.linalg.cholesky(x)
+            except torch.linalg.LinAlgError:
+                return torch.linalg.cholesky(x + 10 * torch.eye(3))
+
+    program = aten2onnx.export(Jittered().eval(), (torch.eye(3),), capture="record")
+    assert any("catches errors of `return torch.linalg.cholesky(x)`" in note and "test_patterns.py" in note for note in program.report.notes), program.report.notes

@@ -442,6 +442,22 @@ def test_a_loop_over_a_dimension_makes_it_constant_and_is_named() -> None:
         assert any("is always 6" in note and "test_record.py" in note for note in program.report.notes), program.report.notes
 
 
+def test_each_dimension_that_is_refused_is_named_and_the_others_are_dynamic() -> None:
+    def function(s, x, y, z):
+        first = torch.cat(x.split((x.shape[0] + 1) // 2)[::-1])
+        second = torch.stack([y[:, i] * float(str(i)) for i in range(y.shape[1])])
+        return first.sum(0), second, z * 2
+
+    args = torch.randn(6, 4), torch.randn(3, 5), torch.randn(2, 7)
+    program = recorded(function, *args, **AUTO)
+    assert [kind.count("[6, ") + kind.count(", 5]") for _, kind in program.report.inputs] == [1, 1, 0], program.report.inputs
+    for size in (6, 5):
+        assert any(f"is always {size}: " in note and "test_record.py" in note for note in program.report.notes), program.report.notes
+    others = torch.randn(6, 9), torch.randn(8, 5), torch.randn(5, 3)
+    for got, want in zip(program(*others), function(program, *others), strict=True):
+        torch.testing.assert_close(got, want, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("dim", [torch.export.Dim("n"), 2 * torch.export.Dim("n"), torch.export.Dim("n", max=100)])
 def test_dimensions_without_a_maximum_are_recorded(dim) -> None:
     function = lambda s, x: x * x.shape[0]  # noqa: E731

@@ -1,4 +1,4 @@
-"""Writes assignments in conditions (`if (y := f(x)) > 0`) as statements of their own, if they are what the condition asks first."""
+"""Writes assignments in conditions (`if (y := f(x)) > 0`) as statements of their own, if they are what the condition asks first, and those with types without them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FIRST = {ast.Compare: "left", ast.BinOp: "left", ast.UnaryOp: "operand", ast.At
 
 
 class Assignments(ast.NodeTransformer):
-    """Puts statements in place of assignments in conditions."""
+    """Puts statements in place of assignments in conditions, and assignments without types in place of those with them."""
 
     def visit_If(self, node: ast.If) -> Any:
         self.generic_visit(node)
@@ -30,6 +30,12 @@ class Assignments(ast.NodeTransformer):
             if not hasattr(made, "lineno"):
                 ast.copy_location(made, taken)
         return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        """The parts of a function share its names, which have no types there."""
+        if not isinstance(node.target, ast.Name):
+            return node
+        return ast.copy_location(ast.Pass() if node.value is None else ast.Assign([node.target], node.value), node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         return node

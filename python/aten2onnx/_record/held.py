@@ -42,19 +42,34 @@ def sizes_seen(
         return _fake_sizes(recorded, model, args, kwargs, arguments)
     sizes: dict[str, list[int]] = {}
     with untouched(model), bound or nullcontext():
-        wanted = [_kept(value) for value in outputs(called(lambda: model(*copy.deepcopy(args), **copy.deepcopy(dict(kwargs))))).values()]
+        returned = Returned(called(lambda: model(*copy.deepcopy(args), **copy.deepcopy(dict(kwargs)))))
     random = is_random(recorded)
     with torch.no_grad(), untouched(model) if random else nullcontext():  # a program computes with copies of buffers
         try:
             found, _ = results(recorded, user_inputs(recorded, args, kwargs), lambda node, value: sizes.update({node.name: list(value.shape)}))
         except Exception as error:  # PyTorch passes on whatever an operator raises.
             raise Differs(f"the program does not run: {(str(error).splitlines() or [''])[0]}") from error
+    wanted = returned.beside(found)
     _check_types(wanted, found)
     for number, (want, got) in enumerate(zip(wanted, found)):
+        if isinstance(want, str) or isinstance(got, str):
+            continue
         want, got = torch.as_tensor(want), torch.as_tensor(got)
         if not random and not _is_close(want, got):
             raise Differs(f"output {number} has other elements than in the model")
     return sizes
+
+
+class Returned:
+    """What a model has returned: its tensors and numbers as they were then."""
+
+    def __init__(self, result: Any) -> None:
+        self.leaves = [_kept(value) for value in pytree.tree_leaves(result) if value is not None]
+        self.tensors = [_kept(value) for value in outputs(result).values()]
+
+    def beside(self, found: list[Any]) -> list[Any]:
+        """The results that those of the program stand for: with numbers, unless they are in an object that is taken apart."""
+        return self.leaves if len(self.leaves) == len(found) else self.tensors
 
 
 def _kept(value: Any) -> Any:
@@ -64,7 +79,11 @@ def _kept(value: Any) -> Any:
 
 def _check_types(wanted: list[Any], found: list[Any]) -> None:
     for number, (want, got) in enumerate(zip(wanted, found)):
+        if isinstance(want, str) or isinstance(got, str):
+            continue
+        is_float = isinstance(want, float)  # the file may have another type for it
         want, got = torch.as_tensor(want), torch.as_tensor(got)
+        want = want.to(got.dtype) if is_float and got.is_floating_point() else want
         if want.shape != got.shape or want.dtype != got.dtype:
             raise Differs(f"output {number} is {got.dtype}{list(got.shape)}, and {want.dtype}{list(want.shape)} in the model")
 

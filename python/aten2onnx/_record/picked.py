@@ -40,7 +40,7 @@ def module_at(modules: Any, index: Any) -> Any:
     structure = Recorder.current.structure if Recorder.current is not None else None
     if isinstance(index, torch.Tensor) and structure is not None and index.dim() == 0:
         index = index.item()
-    if not isinstance(index, torch.SymInt) or structure is None or len(modules) == 0:
+    if not isinstance(index, torch.SymInt) or structure is None or len(modules) == 0 or structure.turns.roll is not None:  # turns with weights of their own stay unrolled
         return _GETITEM(modules, index)
     return Picked(structure, list(modules), index)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import gc
+import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -13,6 +14,8 @@ from typing import Any
 
 from .lowered import NAME, NotLowered, lowered
 from .places import tree_of
+
+_log = logging.getLogger(__name__)
 
 #: The file and number of a line.
 Spot = tuple[str, int]
@@ -75,7 +78,11 @@ def _form(file: str, numbers: frozenset[int]) -> tuple[dict[Any, CodeType], dict
     changed.visit(made)
     if not changed.names:
         return None
-    codes = [dict(_codes(compile(one, file, "exec", dont_inherit=True))) for one in (tree, ast.fix_missing_locations(made))]
+    try:
+        codes = [dict(_codes(compile(one, file, "exec", dont_inherit=True))) for one in (tree, ast.fix_missing_locations(made))]
+    except SyntaxError as error:  # something that parts of a function cannot share
+        _log.debug("%s is not lowered: %s", file, error)
+        return None
     return codes[0], {key: code for key, code in codes[1].items() if key in changed.names}
 
 
