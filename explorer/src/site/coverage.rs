@@ -9,23 +9,19 @@ use minijinja::Value;
 use super::parts::{self, Strip};
 use super::{Head, Site, operators, urls};
 use crate::facts::{Facts, Level};
+use aten2onnx_opmap::tree::is_fusion;
 
 /// Adds all of them.
 pub fn add(site: &mut Site<'_>) -> Result<()> {
     let facts = site.facts;
     let opsets = facts.opsets();
-    let rows: Vec<(String, Vec<Level>)> = facts
-        .checked()
-        .program
-        .operator_maps()
-        .map(|map| map.function.name.clone())
-        .map(|name| {
-            let levels = facts.levels(&name);
-            (name, levels)
-        })
-        .collect();
+    let row = |name: &String| (name.clone(), facts.levels(name));
+    let all: Vec<(String, Vec<Level>)> =
+        facts.checked().program.maps.iter().map(|map| row(&map.function.name)).collect();
+    // Rewrites have pages, but they are no operators to be counted.
+    let rows: Vec<(String, Vec<Level>)> = all.iter().filter(|(name, _)| !is_fusion(name)).cloned().collect();
     overview(site, &rows, &opsets)?;
-    namespaces(site, &rows, &opsets)?;
+    namespaces(site, &all, &opsets)?;
     onnx(site, &opsets)?;
     for (index, opset) in opsets.iter().enumerate() {
         at_opset(site, &rows, index, *opset)?;
