@@ -220,12 +220,7 @@ impl Lowerings for &'static CompiledRules {
     }
 
     fn fuse(&self, rule: &str, cx: &mut Builder, args: &Args) -> Result<Value> {
-        match self.find(rule) {
-            Some(found) => {
-                let outs = found.call(cx, args)?;
-                replacement(cx, rule, outs)
-            }
-            None => Err(cx.fault(format!("there is no rule `{rule}`"))),
-        }
+        let outs = self.find(rule).map(|found| found.call(cx, args)).transpose()?;
+        replacement(cx, rule, outs.as_deref())
     }
 }

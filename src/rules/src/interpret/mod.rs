@@ -278,20 +278,16 @@ impl Lowerings for MappingFiles {
     }
 
     fn fuse(&self, rule: &str, cx: &mut Builder, args: &Args) -> Result<Value> {
-        match self.find(rule) {
-            Some(found) => {
-                let outs = found.call(cx, args)?;
-                replacement(cx, rule, outs)
-            }
-            None => Err(cx.fault(format!("there is no rule `{rule}`"))),
-        }
+        let outs = self.find(rule).map(|found| found.call(cx, args)).transpose()?;
+        replacement(cx, rule, outs.as_deref())
     }
 }
 
-/// The result of a `fuse` rule.
-pub(crate) fn replacement(cx: &Builder, rule: &str, outs: Vec<Out>) -> Result<Value> {
-    match outs.as_slice() {
-        [Out::Tensor(value)] => Ok(*value),
-        _ => Err(cx.fault(format!("`{rule}` does not return a tensor"))),
+/// The result of a `fuse` rule, if there is such a rule.
+pub(crate) fn replacement(cx: &Builder, rule: &str, outs: Option<&[Out]>) -> Result<Value> {
+    match outs {
+        Some([Out::Tensor(value)]) => Ok(*value),
+        Some(_) => Err(cx.fault(format!("`{rule}` does not return a tensor"))),
+        None => Err(cx.fault(format!("there is no rule `{rule}`"))),
     }
 }
