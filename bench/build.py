@@ -36,7 +36,7 @@ ALONE = [("`pip install ./python`, cold", STEPS[2][1])]
 CHECK = ["cargo", "run", "--quiet", "-p", "aten2onnx-codegen", "--", "check"]
 BUILD = ["cargo", "build", "--quiet"]
 INTERPRETED = ["env", "ATEN2ONNX_RULES=interpreted", *BUILD]
-BUILDER = ["src/builder/src/passes/algebra.rs", "src/builder/passes/algebra.rs"]
+BUILDER = ["src/builder/src/passes/gemm.rs", "src/builder/passes/gemm.rs"]
 EDITS = [
     ("`cargo build`, cold", [], BUILD),
     ("then `cargo run -p aten2onnx-codegen -- check`", [], CHECK),

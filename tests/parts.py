@@ -11,6 +11,7 @@ The Python package is that of the last `tests/run`.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import resource
@@ -21,6 +22,8 @@ from pathlib import Path
 
 from lanes import LONGEST, programs
 
+# Of <linux/prctl.h>.
+PR_SET_CHILD_SUBREAPER = 36
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 STEPS = {
@@ -51,11 +54,27 @@ def of_python() -> list[tuple[str, list[str], Path]]:
     return found + [(f"step: {name}", command, ROOT) for name, command in STEPS.items()]
 
 
+def adopt_orphans() -> None:
+    """Processes whose parent has ended become children of this one (Linux), so that their time is known: the Python host of the end-to-end tests
+    ends after them."""
+    if sys.platform == "linux" and ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        sys.exit("error: the system does not let this process adopt orphans")
+
+
+def await_orphans() -> None:
+    try:
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        pass
+
+
 def spent(command: list[str], folder: Path) -> tuple[float, float, bool]:
     """The seconds and the processor seconds of a part, and whether it succeeded."""
     environment = os.environ | {"CARGO_MANIFEST_DIR": str(folder), "PYTHONPATH": str(TARGET / "python/packages")}
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    await_orphans()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     processor = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
     return time.monotonic() - start, processor, done.returncode == 0
@@ -75,6 +94,7 @@ def main() -> int:
         sys.exit(f"error: there is no part {', '.join(sorted(unknown))}. Parts are: {', '.join(name for name, *_ in known)}")
     found = json.loads(given.out.read_text()) if given.parts and given.out and given.out.exists() else {}
     failed = []
+    adopt_orphans()
     for name, command, folder in known:
         if given.parts and name not in given.parts:
             continue
