@@ -39,6 +39,9 @@ def export(
     output_names: Sequence[str] | None = None,
     dynamic_shapes: DynamicShapes | None = None,
     dynamic_axes: DynamicAxes | None = None,
+    precision: str | None = None,
+    io: str | None = None,
+    keep_float32: Sequence[str] = (),
     metadata: Mapping[str, str] | None = None,
     doc_string: str | None = None,
     value_docs: Mapping[str, str] | None = None,
@@ -94,6 +97,10 @@ def export(
             For a cache of transformers, the dimensions of all its tensors at once: `{0: "batch", 2: "past_sequence"}`. "auto" makes each
             dimension dynamic that the model allows, and names it by its meaning.
         dynamic_axes: The same in the form of the older exporter, by input name: `{"x": {0: "batch"}}` or `{"x": [0]}`.
+        precision: "float16" or "bfloat16": the model computes in it and has weights of it, but for what must stay float32 (sums, exponentials,
+            positions, numbers that it does not hold). "mixed": products alone, in float16. The report says what stays float32 and why.
+        io: The dtype of float32 inputs and outputs, if it is not to be float32: that of `precision`.
+        keep_float32: Patterns of what stays float32: operators, modules with all below them, nodes or values; `*` is any text.
         metadata: Entries of the model's metadata, which applications read: `{"names": json.dumps(names)}`.
         doc_string: The documentation of the model.
         value_docs: The documentation of inputs and outputs, by name.
@@ -172,6 +179,7 @@ def export(
             "target": target,
             "ir": str(ir_version),
             "external_data": external_data_choice(external_data),
+            "precision": _arguments.precision(precision, io, keep_float32),
             "description": _arguments.description(metadata, doc_string, value_docs, producer_name, producer_version),
         },
         "opt_level": int(optimize),

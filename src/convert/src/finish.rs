@@ -10,6 +10,7 @@ use aten2onnx_core::error::Result;
 use aten2onnx_onnx::Exported;
 use aten2onnx_onnx::graph::{Graph, Value};
 use aten2onnx_onnx::proto::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto, type_proto};
+use aten2onnx_precision::narrow;
 use aten2onnx_onnx::{ExternalData, Model, ModelOptions, Provenance, ir};
 
 /// The first IR version in which graphs and nodes have metadata.
@@ -36,8 +37,13 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
     let given = builder.output_values();
     // Passes drop unused values.
     let own: Vec<Value> = defaults.iter().map(|(_, weight)| *weight).collect();
-    let graph =
+    let request = options.output.precision.request(options.output.external_data, options.output.target)?;
+    let mut graph =
         builder.finish_as_given(|builder| passes.run(builder), if passes.level == 0 { &pinned } else { &own })?;
+    let mut notes = match request {
+        Some(request) => narrow(&mut graph, &request)?,
+        None => Vec::new(),
+    };
     for (before, after) in given.iter().zip(&graph.body.outputs) {
         names.move_to(*before, *after);
     }
@@ -76,7 +82,6 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
         }
     }
     options.output.description.apply(&mut result.proto)?;
-    let mut notes = Vec::new();
     add_notes(&mut notes, &graph, &result, &weight_inputs);
     notes.extend(options.output.target.iter().flat_map(|target| target.notes(&graph)));
     let external_data = match options.output.external_data {

@@ -1,0 +1,1 @@
+//! Graphs that are built by hand.
