@@ -12,7 +12,7 @@ from ._errors import ArgumentError, require
 from ._native import ConvertedModel, chosen_opset
 from ._program import external_data_choice
 from ._support import rules as own_rules
-from ._types import Converted, ExternalData, OnnxModel, Paths
+from ._types import Converted, ExternalData, OnnxModel, Paths, Precision
 
 
 @_arguments.checked
@@ -24,7 +24,7 @@ def convert(
     target: str | None = None,
     ir_version: int | str = "lowest",
     external_data: ExternalData = "auto",
-    precision: str | None = None,
+    precision: Precision | None = None,
     io: str | None = None,
     keep_float32: Sequence[str] = (),
     metadata: Mapping[str, str] | None = None,

@@ -18,7 +18,7 @@ from ._native import Program, Rules, chosen_opset
 from ._program import ONNXProgram, external_data_choice
 from ._report import Report
 from ._support import rules as own_rules
-from ._types import Args, Branches, Capture, DType, DynamicAxes, DynamicShapes, ExternalData, Functions, Model, Paths, Provenance, Weights, Writable
+from ._types import Args, Branches, Capture, DType, DynamicAxes, DynamicShapes, ExternalData, Functions, Model, Paths, Precision, Provenance, Weights, Writable
 from ._verify import verify_runs
 from ._weights import Elsewhere
 
@@ -39,7 +39,7 @@ def export(
     output_names: Sequence[str] | None = None,
     dynamic_shapes: DynamicShapes | None = None,
     dynamic_axes: DynamicAxes | None = None,
-    precision: str | None = None,
+    precision: Precision | None = None,
     io: str | None = None,
     keep_float32: Sequence[str] = (),
     metadata: Mapping[str, str] | None = None,
@@ -220,7 +220,7 @@ def export(
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, fixes)
                 request = _ways.Request(arguments, way, branches, examples, _arguments.branch_inputs(branch_inputs, branches), verify, max_branches, max_runs, _arguments.roll(roll, branches))
                 program = _from_torch(model, request, rules, options, made, shown, elsewhere)
-        program._progress = progress
+        program._progress, program._precision = progress, precision
         if dump_exported_program and program.exported_program is not None:
             _save_captured(program.exported_program, Path(artifacts_dir) / f"{made.model}.pt2")
         _warn_of_conditions(program)

@@ -21,8 +21,8 @@ use aten2onnx_onnx::{ExternalData, Functions, Ir, Provenance};
 use aten2onnx_rules::Rules;
 pub use description::{Description, Text};
 pub use inputs::{DynamicSize, InputSpec, Literal, Size, Spec};
-pub use precision::{Precision, PrecisionOptions};
 pub use names::{DimName, Rename, WeightName, WhichDim};
+pub use precision::{Precision, PrecisionOptions};
 use serde::Deserialize;
 
 /// The options that exports and conversions share.

@@ -68,12 +68,14 @@ impl PrecisionOptions {
             None | Some(Dtype::Float32) => Outside::Float32,
             Some(io) if io == dtype => Outside::Half,
             Some(io) => {
-                let error = Error::unsupported(format!("inputs and outputs cannot be {io} where a model computes in {dtype}"));
+                let error =
+                    Error::unsupported(format!("inputs and outputs cannot be {io} where a model computes in {dtype}"));
                 return Err(error.help(format!("write `--io {dtype}`, or leave it out for float32")));
             }
         };
         if external_data == ExternalData::Link {
-            let error = Error::unsupported("weights in another precision cannot be linked: the linked file has float32");
+            let error =
+                Error::unsupported("weights in another precision cannot be linked: the linked file has float32");
             return Err(error.help("leave `--external-data link` out, so that they are written"));
         }
         let scope = if precision == Precision::Mixed { Scope::Products } else { Scope::Most };

@@ -14,6 +14,10 @@ use crate::units::{Maker, UnitId, Units};
 
 /// What a cast costs. A weight that is stored in both precisions costs as much.
 const CAST: u64 = 1000;
+/// How many turns of a loop are expected.
+const TURNS: u64 = 8;
+/// A cast in loops in loops costs no more than in so many.
+const MOST_LOOPS: u32 = 4;
 /// What it costs that a node which could compute in half precision does not: four of them are a cast.
 const WIDE_NODE: u64 = 250;
 /// What it costs that a node computes in half precision where only products should.
@@ -49,7 +53,7 @@ pub(crate) fn choose(units: &Units, forced: &[Option<Why>], request: &Request) -
     let wide_reads: FxHashSet<Value> = units.wide_reads.iter().copied().collect();
     for value in &order {
         let reading = readers.get(value).map_or(&[][..], Vec::as_slice);
-        network.value(units.makers.get(value).copied(), reading, wide_reads.contains(value));
+        network.value(units.makers.get(value).copied(), cost(units, *value), reading, wide_reads.contains(value));
     }
     let mut outside: Vec<(Value, bool)> = units.wide_reads.iter().map(|value| (*value, false)).collect();
     outside.extend(units.half_reads.iter().map(|value| (*value, true)));
@@ -58,14 +62,20 @@ pub(crate) fn choose(units: &Units, forced: &[Option<Why>], request: &Request) -
     for (value, is_half) in outside {
         if let Some(Maker::Unit(unit)) = units.makers.get(&value) {
             match is_half {
-                true => network.edge(network.unit(*unit), network.half, CAST),
+                true => network.edge(network.unit(*unit), network.half, cost(units, value)),
                 // Units that read it too were counted with it.
                 false if readers.contains_key(&value) => {}
-                false => network.edge(network.wide, network.unit(*unit), CAST),
+                false => network.edge(network.wide, network.unit(*unit), cost(units, value)),
             }
         }
     }
     network.cut(units.all.len())
+}
+
+/// What it costs to cast a value.
+fn cost(units: &Units, value: Value) -> u64 {
+    let loops = units.turns.get(&value).copied().unwrap_or(0);
+    CAST * TURNS.pow(loops.min(MOST_LOOPS))
 }
 
 /// The network of the cut: what lies on the side of `wide` is in float32.
@@ -78,7 +88,9 @@ struct Network {
 impl Network {
     fn of(units: usize) -> Network {
         let mut graph = DiGraph::with_capacity(2 * units + 2, 6 * units);
-        (0..units).for_each(|_| drop(graph.add_node(())));
+        for _ in 0..units {
+            graph.add_node(());
+        }
         let (wide, half) = (graph.add_node(()), graph.add_node(()));
         Network { graph, wide, half }
     }
@@ -93,7 +105,7 @@ impl Network {
     }
 
     /// A value that units read: a cast is needed if one of them has another precision than the maker. What is stored has no maker.
-    fn value(&mut self, maker: Option<Maker>, readers: &[UnitId], is_read_wide: bool) {
+    fn value(&mut self, maker: Option<Maker>, cost: u64, readers: &[UnitId], is_read_wide: bool) {
         let any_half = self.graph.add_node(());
         let any_wide = self.graph.add_node(());
         for reader in readers {
@@ -106,15 +118,15 @@ impl Network {
         }
         let maker = match maker {
             None => {
-                self.edge(any_wide, any_half, CAST);
+                self.edge(any_wide, any_half, cost);
                 return;
             }
             Some(Maker::Wide) => self.wide,
             Some(Maker::Half) => self.half,
             Some(Maker::Unit(unit)) => self.unit(unit),
         };
-        self.edge(maker, any_half, CAST);
-        self.edge(any_wide, maker, CAST);
+        self.edge(maker, any_half, cost);
+        self.edge(any_wide, maker, cost);
     }
 
     /// Whether each unit is on the side of half precision.
@@ -127,7 +139,11 @@ impl Network {
         }
         let flow = |edge: usize| flows.get(edge).copied().unwrap_or(0);
         while let Some(node) = open.pop() {
-            let onward = self.graph.edges(node).filter(|edge| *edge.weight() > flow(edge.id().index())).map(|edge| edge.target());
+            let onward = self
+                .graph
+                .edges(node)
+                .filter(|edge| *edge.weight() > flow(edge.id().index()))
+                .map(|edge| edge.target());
             let back = self.graph.edges_directed(node, petgraph::Incoming);
             let back = back.filter(|edge| flow(edge.id().index()) > 0).map(|edge| edge.source());
             for next in onward.chain(back) {

@@ -43,7 +43,8 @@ impl Origins {
         if schema::facts(place.op).half == Half::Product && place.inputs.iter().any(|value| is_matrix(graph, *value)) {
             return false;
         }
-        let mut computed = place.inputs.iter().filter(|value| is_wide(graph, **value) && !is_stored(graph, **value)).peekable();
+        let mut computed =
+            place.inputs.iter().filter(|value| is_wide(graph, **value) && !is_stored(graph, **value)).peekable();
         computed.peek().is_some() && computed.all(|value| self.positions.contains(value))
     }
 

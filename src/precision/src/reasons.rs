@@ -114,8 +114,12 @@ fn kept(graph: &Graph, units: &Units, request: &Request) -> Result<Vec<bool>> {
             is_used |= is_named;
         }
         if !is_used {
-            return Err(Error::unsupported(format!("no operator, node, value or module of the model is named `{text}`"))
-                .help("write an operator such as `Softmax`, or a module such as `encoder.layers.0`; `*` stands for any text"));
+            return Err(Error::unsupported(format!(
+                "no operator, node, value or module of the model is named `{text}`"
+            ))
+            .help(
+                "write an operator such as `Softmax`, or a module such as `encoder.layers.0`; `*` stands for any text",
+            ));
         }
     }
     Ok(kept)
@@ -125,9 +129,13 @@ fn kept(graph: &Graph, units: &Units, request: &Request) -> Result<Vec<bool>> {
 fn lacks(graph: &Graph, place: &Place, request: &Request) -> bool {
     let Some(target) = request.target else { return false };
     let since = schema::find(place.op).and_then(|op| op.at(graph.opset)).map(|version| version.since);
-    let kernels = onnxruntime_lacks().iter().filter(|lacks| target.kernels && lacks.op == place.op && Some(lacks.since) == since);
+    let kernels =
+        onnxruntime_lacks().iter().filter(|lacks| target.kernels && lacks.op == place.op && Some(lacks.since) == since);
     let avoided = target.avoids.iter().filter(|lacks| lacks.op == place.op && Some(lacks.since) == since);
-    kernels.flat_map(|lacks| lacks.dtypes).chain(avoided.flat_map(|lacks| lacks.dtypes)).any(|dtype| *dtype == request.dtype)
+    kernels
+        .flat_map(|lacks| lacks.dtypes)
+        .chain(avoided.flat_map(|lacks| lacks.dtypes))
+        .any(|dtype| *dtype == request.dtype)
 }
 
 /// The largest elements of constants and weights.

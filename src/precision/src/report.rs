@@ -40,7 +40,11 @@ pub(crate) fn notes(
             *kept.entry(why).or_default().entry(place.op).or_default() += 1;
         }
     }
-    let mut notes = vec![format!("{dtype}: {half} of {} nodes compute in it, {} read or write float32, {casts} casts", half + wide, wide)];
+    let mut notes = vec![format!(
+        "{dtype}: {half} of {} nodes compute in it, {} read or write float32, {casts} casts",
+        half + wide,
+        wide
+    )];
     for (why, operators) in kept {
         let named: Vec<String> = operators.iter().take(NAMED).map(|(op, count)| format!("{count} {op}")).collect();
         let more = operators.len().saturating_sub(NAMED);

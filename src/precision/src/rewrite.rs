@@ -141,8 +141,10 @@ impl Rewriter<'_> {
         self.graph.initializers = initializers.into_iter().flat_map(stored).flatten().collect();
         // Nodes that equal ones stand for are known by what the node makes.
         let sharers = std::mem::take(&mut self.graph.sharers);
-        let made = |value: Value| self.pairs.get(&value).and_then(|pair| if pair.made_half { pair.half } else { pair.wide });
-        self.graph.sharers = sharers.into_iter().map(|(value, origins)| (made(value).unwrap_or(value), origins)).collect();
+        let made =
+            |value: Value| self.pairs.get(&value).and_then(|pair| if pair.made_half { pair.half } else { pair.wide });
+        self.graph.sharers =
+            sharers.into_iter().map(|(value, origins)| (made(value).unwrap_or(value), origins)).collect();
     }
 
     fn is_half(&self, maker: Option<Maker>) -> bool {
@@ -271,7 +273,9 @@ impl Rewriter<'_> {
         }
         let version = schema::find(node.op).and_then(|op| op.at(self.graph.opset));
         // A softmax inside of a product sums in float32.
-        if version.is_some_and(|version| version.attribute("softmax_precision").is_some()) && node.attr("softmax_precision").is_none() {
+        if version.is_some_and(|version| version.attribute("softmax_precision").is_some())
+            && node.attr("softmax_precision").is_none()
+        {
             set(node, "softmax_precision", Attr::Int(FLOAT32));
         }
     }

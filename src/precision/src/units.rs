@@ -80,6 +80,10 @@ pub(crate) struct Units {
     pub half_reads: Vec<Value>,
     /// Where a float32 value comes from, if it is computed.
     pub makers: FxHashMap<Value, Maker>,
+    /// Values that are made in each turn of this many loops.
+    pub turns: FxHashMap<Value, u32>,
+    /// The loops around the node that is looked at.
+    loops: u32,
 }
 
 /// What decides in which precision a value is made.
@@ -115,7 +119,9 @@ impl Units {
                 unit.node = Some(number);
             }
             self.nodes.push(place);
+            self.loops += u32::from(repeats(node));
             node.bodies().for_each(|inner| self.body(graph, inner, to));
+            self.loops -= u32::from(repeats(node));
         }
     }
 
@@ -149,7 +155,8 @@ impl Units {
             let edges = |values: &[Value]| values.iter().map(|value| fixed(graph, Some(*value))).collect();
             place.bodies.push(Edges { inputs: edges(&body.inputs), outputs: edges(&body.outputs) });
         }
-        let Some(version) = schema::find(node.op).and_then(|op| op.at(graph.version_of(node.domain_and_type().0))) else {
+        let Some(version) = schema::find(node.op).and_then(|op| op.at(graph.version_of(node.domain_and_type().0)))
+        else {
             return;
         };
         // The type of a sequence's elements is no type variable of its own.
@@ -242,9 +249,11 @@ impl Units {
                 self.all.push(Unit::default());
             }
         }
+        self.loops += u32::from(repeats(node));
         for (edges, body) in place.bodies.iter().zip(&bodies) {
             self.cross(body, edges);
         }
+        self.loops -= u32::from(repeats(node));
     }
 
     /// Adds what crosses the edges of a body to its units.
@@ -285,6 +294,9 @@ impl Units {
     }
 
     fn make(&mut self, value: Value, port: Port) {
+        if self.loops > 0 {
+            self.turns.insert(value, self.loops);
+        }
         match port {
             Port::Wide => drop(self.makers.insert(value, Maker::Wide)),
             Port::Of(id) => {
@@ -294,6 +306,11 @@ impl Units {
             Port::Any | Port::Other => {}
         }
     }
+}
+
+/// Whether the bodies of a node run again and again.
+fn repeats(node: &Node) -> bool {
+    matches!(node.op, "Loop" | "Scan")
 }
 
 /// Gives a float32 port to a unit; whether it is one.

@@ -117,7 +117,14 @@ mod tests {
     fn weight(elements: &[f32], sizes: &[i64]) -> Weight {
         let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
         let storage = Storage::Owned(bytes.into());
-        Weight { name: "w".into(), dtype: Dtype::Float32, sizes: sizes.to_vec(), strides: row_major(sizes), offset: 0, storage }
+        Weight {
+            name: "w".into(),
+            dtype: Dtype::Float32,
+            sizes: sizes.to_vec(),
+            strides: row_major(sizes),
+            offset: 0,
+            storage,
+        }
     }
 
     #[test]
