@@ -68,13 +68,7 @@ def description(
 
 
 def precision(precision: str | None, io: str | None, keep_float32: Sequence[str]) -> dict[str, object]:
-    """The precision that a model computes in, as the options have it.
-
-    Raises:
-        ArgumentError: The patterns are one text.
-    """
-    if isinstance(keep_float32, str):
-        raise ArgumentError(f"keep_float32: found {keep_float32!r}", help=f"pass a list: [{keep_float32!r}]")
+    """The precision that a model computes in, as the options have it."""
     return {"precision": precision, "io": io, "keep_float32": list(keep_float32)}
 
 

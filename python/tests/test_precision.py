@@ -80,7 +80,7 @@ def test_a_file_of_another_exporter_is_converted():
         ({"io": "float16"}, "belong to a precision"),
         ({"precision": "float16", "io": "bfloat16"}, "cannot be bfloat16"),
         ({"precision": "float16", "keep_float32": ["nothing"]}, "is named `nothing`"),
-        ({"precision": "float16", "keep_float32": "head"}, "pass a list"),
+        ({"precision": "float16", "keep_float32": "head"}, "expected a list"),
         ({"precision": "bfloat16", "opset_version": 12}, "has no operators that compute in bfloat16"),
         ({"precision": "float16", "external_data": "link"}, "cannot be linked"),
     ],

@@ -3,6 +3,7 @@
 
 use petgraph::algo::dinics;
 use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::unionfind::UnionFind;
 use petgraph::visit::EdgeRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -27,15 +28,15 @@ const NEVER: u64 = 1 << 40;
 
 /// For each unit, whether it computes in half precision.
 pub(crate) fn choose(units: &Units, forced: &[Option<Why>], request: &Request) -> Vec<bool> {
-    let mut network = Network::of(units.all.len());
+    let sides = forced.iter().map(|why| why.as_ref().map(Why::is_wide));
+    let mut network = Network::of(sides);
     for (unit, why) in forced.iter().enumerate() {
         let is_node = units.all.get(unit).is_some_and(|unit| unit.node.is_some());
         match why {
-            Some(why) if why.is_wide() => network.edge(network.wide, network.unit(unit), NEVER),
-            Some(_) => network.edge(network.unit(unit), network.half, NEVER),
             None if !is_node => {}
-            None if request.scope == Scope::Products => network.edge(network.wide, network.unit(unit), HALF_NODE),
-            None => network.edge(network.unit(unit), network.half, WIDE_NODE),
+            None if request.scope == Scope::Products => network.edge(WIDE, network.unit(unit), HALF_NODE),
+            None => network.edge(network.unit(unit), HALF, WIDE_NODE),
+            Some(_) => {}
         }
     }
     let mut readers: FxHashMap<Value, Vec<UnitId>> = FxHashMap::default();
@@ -62,10 +63,10 @@ pub(crate) fn choose(units: &Units, forced: &[Option<Why>], request: &Request) -
     for (value, is_half) in outside {
         if let Some(Maker::Unit(unit)) = units.makers.get(&value) {
             match is_half {
-                true => network.edge(network.unit(*unit), network.half, cost(units, value)),
+                true => network.edge(network.unit(*unit), HALF, cost(units, value)),
                 // Units that read it too were counted with it.
                 false if readers.contains_key(&value) => {}
-                false => network.edge(network.wide, network.unit(*unit), cost(units, value)),
+                false => network.edge(WIDE, network.unit(*unit), cost(units, value)),
             }
         }
     }
@@ -78,51 +79,66 @@ fn cost(units: &Units, value: Value) -> u64 {
     CAST * TURNS.pow(loops.min(MOST_LOOPS))
 }
 
-/// The network of the cut: what lies on the side of `wide` is in float32.
+/// The number of a node of the network.
+type NodeId = usize;
+/// What lies on its side is in float32.
+const WIDE: NodeId = 0;
+/// What lies on its side is in half precision.
+const HALF: NodeId = 1;
+
+/// The network of the cut. Units that are forced are one with the side that they are forced to, so that it falls into small parts.
 struct Network {
-    graph: DiGraph<(), u64>,
-    wide: NodeIndex,
-    half: NodeIndex,
+    /// By unit.
+    nodes: Vec<NodeId>,
+    count: usize,
+    edges: Vec<(NodeId, NodeId, u64)>,
 }
 
 impl Network {
-    fn of(units: usize) -> Network {
-        let mut graph = DiGraph::with_capacity(2 * units + 2, 6 * units);
-        for _ in 0..units {
-            graph.add_node(());
+    /// Units by whether they are forced to float32 or to half precision.
+    fn of(sides: impl Iterator<Item = Option<bool>>) -> Network {
+        let mut network = Network { nodes: Vec::new(), count: 2, edges: Vec::new() };
+        for side in sides {
+            let node = match side {
+                Some(true) => WIDE,
+                Some(false) => HALF,
+                None => network.node(),
+            };
+            network.nodes.push(node);
         }
-        let (wide, half) = (graph.add_node(()), graph.add_node(()));
-        Network { graph, wide, half }
+        network
     }
 
-    fn unit(&self, unit: UnitId) -> NodeIndex {
-        NodeIndex::new(unit)
+    fn node(&mut self) -> NodeId {
+        self.count += 1;
+        self.count - 1
     }
 
-    /// It costs so much if `from` is in float32 and `to` is in half precision.
-    fn edge(&mut self, from: NodeIndex, to: NodeIndex, cost: u64) {
-        self.graph.add_edge(from, to, cost);
+    fn unit(&self, unit: UnitId) -> NodeId {
+        self.nodes.get(unit).copied().unwrap_or(WIDE)
+    }
+
+    /// It costs so much if `from` is in float32 and `to` is in half precision. What is certain costs the same for all choices.
+    fn edge(&mut self, from: NodeId, to: NodeId, cost: u64) {
+        if from != to && to != WIDE && from != HALF && (from, to) != (WIDE, HALF) {
+            self.edges.push((from, to, cost));
+        }
     }
 
     /// A value that units read: a cast is needed if one of them has another precision than the maker. What is stored has no maker.
     fn value(&mut self, maker: Option<Maker>, cost: u64, readers: &[UnitId], is_read_wide: bool) {
-        let any_half = self.graph.add_node(());
-        let any_wide = self.graph.add_node(());
+        let readers: Vec<NodeId> = readers.iter().map(|reader| self.unit(*reader)).collect();
+        // A side is certain if a reader is forced to it.
+        let any_half = if readers.contains(&HALF) { HALF } else { self.node() };
+        let any_wide = if is_read_wide || readers.contains(&WIDE) { WIDE } else { self.node() };
         for reader in readers {
-            let reader = self.unit(*reader);
             self.edge(any_half, reader, NEVER);
             self.edge(reader, any_wide, NEVER);
         }
-        if is_read_wide {
-            self.edge(self.wide, any_wide, NEVER);
-        }
         let maker = match maker {
-            None => {
-                self.edge(any_wide, any_half, cost);
-                return;
-            }
-            Some(Maker::Wide) => self.wide,
-            Some(Maker::Half) => self.half,
+            None => return self.edge(any_wide, any_half, cost),
+            Some(Maker::Wide) => WIDE,
+            Some(Maker::Half) => HALF,
             Some(Maker::Unit(unit)) => self.unit(unit),
         };
         self.edge(maker, any_half, cost);
@@ -131,28 +147,50 @@ impl Network {
 
     /// Whether each unit is on the side of half precision.
     fn cut(self, units: usize) -> Vec<bool> {
-        let (_, flows) = dinics(&self.graph, self.wide, self.half);
-        let mut is_wide = vec![false; self.graph.node_count()];
-        let mut open = vec![self.wide];
-        if let Some(start) = is_wide.get_mut(self.wide.index()) {
-            *start = true;
+        let mut joined = UnionFind::<usize>::new(self.count);
+        let inner = |node: NodeId| node > HALF;
+        for (from, to, _) in self.edges.iter().filter(|(from, to, _)| inner(*from) && inner(*to)) {
+            joined.union(*from, *to);
         }
-        let flow = |edge: usize| flows.get(edge).copied().unwrap_or(0);
-        while let Some(node) = open.pop() {
-            let onward = self
-                .graph
-                .edges(node)
-                .filter(|edge| *edge.weight() > flow(edge.id().index()))
-                .map(|edge| edge.target());
-            let back = self.graph.edges_directed(node, petgraph::Incoming);
-            let back = back.filter(|edge| flow(edge.id().index()) > 0).map(|edge| edge.source());
-            for next in onward.chain(back) {
-                if let Some(seen) = is_wide.get_mut(next.index()).filter(|seen| !**seen) {
-                    *seen = true;
-                    open.push(next);
-                }
-            }
+        let mut parts: FxHashMap<NodeId, Vec<(NodeId, NodeId, u64)>> = FxHashMap::default();
+        for edge in &self.edges {
+            let part = joined.find(if inner(edge.0) { edge.0 } else { edge.1 });
+            parts.entry(part).or_default().push(*edge);
         }
-        is_wide.iter().take(units).map(|is_wide| !is_wide).collect()
+        let mut is_wide = vec![false; self.count];
+        if let Some(wide) = is_wide.get_mut(WIDE) {
+            *wide = true;
+        }
+        parts.values().for_each(|edges| cut_part(edges, &mut is_wide));
+        (0..units).map(|unit| !is_wide.get(self.unit(unit)).copied().unwrap_or(true)).collect()
+    }
+}
+
+/// Notes the nodes of a part of the network that are on the side of float32. No other part has them.
+fn cut_part(edges: &[(NodeId, NodeId, u64)], is_wide: &mut [bool]) {
+    let mut graph: DiGraph<NodeId, u64> = DiGraph::new();
+    let (wide, half) = (graph.add_node(WIDE), graph.add_node(HALF));
+    let mut known: FxHashMap<NodeId, NodeIndex> = FxHashMap::from_iter([(WIDE, wide), (HALF, half)]);
+    for (from, to, cost) in edges {
+        let [from, to] = [from, to].map(|node| *known.entry(*node).or_insert_with(|| graph.add_node(*node)));
+        graph.add_edge(from, to, *cost);
+    }
+    let (_, flows) = dinics(&graph, wide, half);
+    let flow = |edge: usize| flows.get(edge).copied().unwrap_or(0);
+    let mut seen = vec![false; graph.node_count()];
+    let mut open = vec![wide];
+    while let Some(node) = open.pop() {
+        let is_new = seen.get_mut(node.index()).is_some_and(|seen| !std::mem::replace(seen, true));
+        if !is_new {
+            continue;
+        }
+        if let Some(found) = graph.node_weight(node).and_then(|node| is_wide.get_mut(*node)) {
+            *found = true;
+        }
+        open.extend(
+            graph.edges(node).filter(|edge| *edge.weight() > flow(edge.id().index())).map(|edge| edge.target()),
+        );
+        let back = graph.edges_directed(node, petgraph::Incoming);
+        open.extend(back.filter(|edge| flow(edge.id().index()) > 0).map(|edge| edge.source()));
     }
 }
