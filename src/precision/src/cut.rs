@@ -7,7 +7,7 @@ use petgraph::unionfind::UnionFind;
 use petgraph::visit::EdgeRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use aten2onnx_onnx::graph::Value;
+use aten2onnx_onnx::graph::{Graph, Source, Value};
 
 use crate::reasons::Why;
 use crate::request::{Request, Scope};
@@ -15,6 +15,8 @@ use crate::units::{Maker, UnitId, Units};
 
 /// What a cast costs. A weight that is stored in both precisions costs as much.
 const CAST: u64 = 1000;
+/// A constant of at most so many elements costs nothing in both precisions.
+const MOST_SMALL: i64 = 4096;
 /// How many turns of a loop are expected.
 const TURNS: u64 = 8;
 /// A cast in loops in loops costs no more than in so many.
@@ -27,7 +29,7 @@ const HALF_NODE: u64 = 1;
 const NEVER: u64 = 1 << 40;
 
 /// For each unit, whether it computes in half precision.
-pub(crate) fn choose(units: &Units, forced: &[Option<Why>], request: &Request) -> Vec<bool> {
+pub(crate) fn choose(graph: &Graph, units: &Units, forced: &[Option<Why>], request: &Request) -> Vec<bool> {
     let sides = forced.iter().map(|why| why.as_ref().map(Why::is_wide));
     let mut network = Network::of(sides);
     for (unit, why) in forced.iter().enumerate() {
@@ -52,7 +54,7 @@ pub(crate) fn choose(units: &Units, forced: &[Option<Why>], request: &Request) -
         }
     }
     let wide_reads: FxHashSet<Value> = units.wide_reads.iter().copied().collect();
-    for value in &order {
+    for value in order.iter().filter(|value| !is_small(graph, **value)) {
         let reading = readers.get(value).map_or(&[][..], Vec::as_slice);
         network.value(units.makers.get(value).copied(), cost(units, *value), reading, wide_reads.contains(value));
     }
@@ -85,6 +87,16 @@ type NodeId = usize;
 const WIDE: NodeId = 0;
 /// What lies on its side is in half precision.
 const HALF: NodeId = 1;
+
+/// Whether a constant is so small that it may as well be stored in both precisions.
+fn is_small(graph: &Graph, value: Value) -> bool {
+    let sizes = match &graph.info(value).source {
+        Source::Constant(constant) => &constant.sizes,
+        Source::Weight(weight) => &weight.sizes,
+        _ => return false,
+    };
+    sizes.iter().try_fold(1i64, |count, size| count.checked_mul(*size)).is_some_and(|count| count <= MOST_SMALL)
+}
 
 /// The network of the cut. Units that are forced are one with the side that they are forced to, so that it falls into small parts.
 struct Network {

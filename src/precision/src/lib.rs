@@ -36,7 +36,7 @@ pub fn narrow(graph: &mut Graph, request: &Request) -> Result<Vec<String>> {
     request.check(graph)?;
     let units = units::Units::of(graph, request);
     let forced = reasons::forced(graph, &units, request)?;
-    let choices = cut::choose(&units, &forced, request);
+    let choices = cut::choose(graph, &units, &forced, request);
     let casts = rewrite::rewrite(graph, &units, &choices, request);
     Ok(report::notes(graph, &units, &forced, &choices, casts, request))
 }
