@@ -9,7 +9,7 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_export::{export_program, many, save};
 use aten2onnx_onnx::{Exported, Summary};
 use aten2onnx_onnx::{ExternalData, Functions, Ir, Provenance};
-use aten2onnx_options::{DimName, Fallback, Options, Rename, Text, WhichDim};
+use aten2onnx_options::{DimName, Fallback, Options, Precision, Rename, Text, WhichDim};
 use aten2onnx_rules::CompiledRules;
 
 /// Exports models with the given options.
@@ -123,6 +123,13 @@ impl Exporter {
     #[must_use]
     pub fn fixed(mut self, fixed: bool) -> Exporter {
         self.options.fixed = fixed;
+        self
+    }
+
+    /// Computes in half precision what can be, with weights of it.
+    #[must_use]
+    pub fn precision(mut self, precision: Precision) -> Exporter {
+        self.options.output.precision.precision = Some(precision);
         self
     }
 

@@ -40,7 +40,7 @@ pub use aten2onnx_onnx::facts::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
 pub use aten2onnx_onnx::proto;
 pub use aten2onnx_onnx::{Exported, ExternalData, Functions, Ir, Provenance, Summary, Written, targets};
 pub use aten2onnx_options as options;
-pub use aten2onnx_options::{ConvertOptions, Options};
+pub use aten2onnx_options::{ConvertOptions, Options, Precision};
 pub use aten2onnx_program as program;
 pub use aten2onnx_rules::{Rules, Support};
 pub use compiled::rules;

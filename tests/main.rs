@@ -30,6 +30,7 @@ mod operators;
 mod opinfo;
 mod package;
 mod pipelines;
+mod precision;
 mod proof;
 mod pt2;
 mod quantization;

@@ -67,6 +67,11 @@ def description(
     }
 
 
+def precision(precision: str | None, io: str | None, keep_float32: Sequence[str]) -> dict[str, object]:
+    """The precision that a model computes in, as the options have it."""
+    return {"precision": precision, "io": io, "keep_float32": list(keep_float32)}
+
+
 def roll(turns: int | None, branches: str) -> int | None:
     """From how many turns on a loop becomes a Loop.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _arguments, _progress
@@ -12,7 +12,7 @@ from ._errors import ArgumentError, require
 from ._native import ConvertedModel, chosen_opset
 from ._program import external_data_choice
 from ._support import rules as own_rules
-from ._types import Converted, ExternalData, OnnxModel, Paths
+from ._types import Converted, ExternalData, OnnxModel, Paths, Precision
 
 
 @_arguments.checked
@@ -24,6 +24,9 @@ def convert(
     target: str | None = None,
     ir_version: int | str = "lowest",
     external_data: ExternalData = "auto",
+    precision: Precision | None = None,
+    io: str | None = None,
+    keep_float32: Sequence[str] = (),
     metadata: Mapping[str, str] | None = None,
     doc_string: str | None = None,
     value_docs: Mapping[str, str] | None = None,
@@ -45,6 +48,10 @@ def convert(
         target: The runtime, such as "tensorrt-8.6". Operators that it lacks are lowered. `aten2onnx targets` lists the runtimes.
         ir_version: The IR version: "lowest" that can hold the model, "release" for that of the opset's ONNX release, or a number.
         external_data: Where the weights go: "auto" (as in the source), "always" or True, "never" or False.
+        precision: "float16" or "bfloat16": the model computes in it and has weights of it, but for what must stay float32 (sums, exponentials,
+            positions, numbers that it does not hold). "mixed": products alone, in float16. The report says what stays float32 and why.
+        io: The dtype of float32 inputs and outputs, if it is not to be float32: that of `precision`.
+        keep_float32: Patterns of what stays float32: operators, modules with all below them, nodes or values; `*` is any text.
         metadata: Entries of the model's metadata, which applications read: `{"names": json.dumps(names)}`.
         doc_string: The documentation of the model.
         value_docs: The documentation of inputs and outputs, by name.
@@ -72,6 +79,7 @@ def convert(
             "target": target,
             "ir": str(ir_version),
             "external_data": external_data_choice(external_data),
+            "precision": _arguments.precision(precision, io, keep_float32),
             "description": _arguments.description(metadata, doc_string, value_docs, producer_name, producer_version),
         },
         "dims": [f"{name}={size}" for name, size in (dims or {}).items()],

@@ -18,7 +18,7 @@ from ._native import Program, Rules, chosen_opset
 from ._program import ONNXProgram, external_data_choice
 from ._report import Report
 from ._support import rules as own_rules
-from ._types import Args, Branches, Capture, DType, DynamicAxes, DynamicShapes, ExternalData, Functions, Model, Paths, Provenance, Weights, Writable
+from ._types import Args, Branches, Capture, DType, DynamicAxes, DynamicShapes, ExternalData, Functions, Model, Paths, Precision, Provenance, Weights, Writable
 from ._verify import verify_runs
 from ._weights import Elsewhere
 
@@ -39,6 +39,9 @@ def export(
     output_names: Sequence[str] | None = None,
     dynamic_shapes: DynamicShapes | None = None,
     dynamic_axes: DynamicAxes | None = None,
+    precision: Precision | None = None,
+    io: str | None = None,
+    keep_float32: Sequence[str] = (),
     metadata: Mapping[str, str] | None = None,
     doc_string: str | None = None,
     value_docs: Mapping[str, str] | None = None,
@@ -94,6 +97,10 @@ def export(
             For a cache of transformers, the dimensions of all its tensors at once: `{0: "batch", 2: "past_sequence"}`. "auto" makes each
             dimension dynamic that the model allows, and names it by its meaning.
         dynamic_axes: The same in the form of the older exporter, by input name: `{"x": {0: "batch"}}` or `{"x": [0]}`.
+        precision: "float16" or "bfloat16": the model computes in it and has weights of it, but for what must stay float32 (sums, exponentials,
+            positions, numbers that it does not hold). "mixed": products alone, in float16. The report says what stays float32 and why.
+        io: The dtype of float32 inputs and outputs, if it is not to be float32: that of `precision`.
+        keep_float32: Patterns of what stays float32: operators, modules with all below them, nodes or values; `*` is any text.
         metadata: Entries of the model's metadata, which applications read: `{"names": json.dumps(names)}`.
         doc_string: The documentation of the model.
         value_docs: The documentation of inputs and outputs, by name.
@@ -172,6 +179,7 @@ def export(
             "target": target,
             "ir": str(ir_version),
             "external_data": external_data_choice(external_data),
+            "precision": _arguments.precision(precision, io, keep_float32),
             "description": _arguments.description(metadata, doc_string, value_docs, producer_name, producer_version),
         },
         "opt_level": int(optimize),
@@ -212,7 +220,7 @@ def export(
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, fixes)
                 request = _ways.Request(arguments, way, branches, examples, _arguments.branch_inputs(branch_inputs, branches), verify, max_branches, max_runs, _arguments.roll(roll, branches))
                 program = _from_torch(model, request, rules, options, made, shown, elsewhere)
-        program._progress = progress
+        program._progress, program._precision = progress, precision
         if dump_exported_program and program.exported_program is not None:
             _save_captured(program.exported_program, Path(artifacts_dir) / f"{made.model}.pt2")
         _warn_of_conditions(program)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from . import _arguments, _progress
 from ._errors import ArgumentError, InputError, UnsupportedError, require
 from ._report import Report
-from ._types import Args, Exported, ExternalData, Proto, Results, Tensor, Writable
+from ._types import Args, Exported, ExternalData, Precision, Proto, Results, Tensor, Writable
 
 if TYPE_CHECKING:
     from ._calls import Call
@@ -35,6 +35,7 @@ class ONNXProgram:
         self._session: Any = None
         self._folder: TemporaryDirectory[str] | None = None
         self._progress: bool | None = None
+        self._precision: Precision | None = None
         self.report = report
 
     @property
@@ -144,7 +145,8 @@ class ONNXProgram:
 
         if self._session is None:
             self.initialize_inference_session()
-        names = [value.name for value in self._session.get_inputs()]
+        inputs = self._session.get_inputs()
+        names = [value.name for value in inputs]
         if self._live is not None:
             values = _runtime.flat_inputs(self._live.exported, args, kwargs)
             values += _runtime.state(self._live.exported, names[len(values) :])
@@ -152,6 +154,8 @@ class ONNXProgram:
             values = [*args, *(kwargs[name] for name in names[len(args) :] if name in kwargs)]
         if len(values) != len(names):
             raise InputError(f"the model has the inputs {', '.join(names)}, found {len(values)} arguments")
+        if self._precision is not None:
+            values = [_runtime.of_type(value, given.type) for value, given in zip(values, inputs)]
         return _runtime.run(self._session, dict(zip(names, values)), as_torch=self._live is not None)
 
     def _results(self, result: Any) -> dict[str, Any]:

@@ -57,6 +57,14 @@ def run(session: Any, feeds: Mapping[str, Any], as_torch: bool) -> list[Any]:
     return [_to_torch(value) if as_torch else value.numpy() for value in values]
 
 
+def of_type(value: Any, wanted: str) -> Any:
+    """A float32 tensor in the half precision that an input has; other values as they are."""
+    import torch
+
+    dtype = {"tensor(float16)": torch.float16, "tensor(bfloat16)": torch.bfloat16}.get(wanted)
+    return value.to(dtype) if dtype is not None and getattr(value, "dtype", None) == torch.float32 else value
+
+
 def _argument(name: str, value: Any) -> Any:
     """The value of an input for ONNX Runtime."""
     try:

@@ -45,6 +45,7 @@ Weights: TypeAlias = Path | Mapping[str, Tensor] | Sequence[Path | Mapping[str, 
 DynamicAxes: TypeAlias = Mapping[str, Mapping[int, str] | Sequence[int]]
 ExternalData: TypeAlias = bool | Literal["auto", "always", "never", "link"]
 Provenance: TypeAlias = Literal["none", "compact", "full"]
+Precision: TypeAlias = Literal["float16", "bfloat16", "mixed"]
 Functions: TypeAlias = Literal["none", "modules", "repeated"]
 Capture: TypeAlias = Literal["auto", "record", "fake", "export", "strict", "script", "trace"]
 Branches: TypeAlias = Literal["refuse", "example", "both"]

@@ -31,6 +31,8 @@ _TOLERANCES = {
     "float16": Tolerance(1e-2, 1e-2, 1e-4),
     "bfloat16": Tolerance(5e-2, 5e-2, 1e-3),
 }
+# In what a model of a precision computes.
+_DTYPES_OF_PRECISIONS = {"float16": "float16", "mixed": "float16", "bfloat16": "bfloat16"}
 _EXACT = Tolerance(0, 0, 0)
 _COARSE = Tolerance(0.15, 0.15, 1e-2)
 
@@ -80,7 +82,7 @@ def verify(program: Any, args: Any, kwargs: Mapping[str, Any] | None, *, rtol: f
         if wanted is None:
             program.report.notes.append(f"Output `{name}` is not verified because it was renamed.")
             continue
-        rows[name] = compare(wanted, got, rtol, atol)
+        rows[name] = compare(wanted, got, rtol, atol, program._precision)
     program.report.verification = {"onnxruntime": runtime.__version__, "outputs": rows}
     wrong = [name for name, row in rows.items() if not row["ok"]]
     if wrong:
@@ -102,7 +104,7 @@ def verify_runs(program: Any) -> None:
             continue
         got = _at(program, arguments, sizes)
         for name, wanted, value in zip(names, (one for one in expected if one is not None), got):
-            row = compare(wanted, value, None, None)
+            row = compare(wanted, value, None, None, program._precision)
             if not row["ok"]:
                 where = ", ".join(f"{symbol}={size}" for symbol, size in sizes.items())
                 error = VerificationError(
@@ -130,9 +132,9 @@ def _worse(one: Compared, other: Compared) -> Compared:
     return other if other["largest_difference"] > one["largest_difference"] else one
 
 
-def compare(wanted: Any, got: Any, rtol: float | None, atol: float | None) -> Compared:
+def compare(wanted: Any, got: Any, rtol: float | None, atol: float | None, precision: str | None = None) -> Compared:
     """Compares two tensors: dtype, whether they are equal within the tolerance, the largest difference and value, and how many
-    differences there are of each size."""
+    differences there are of each size. A model that computes in half precision has the tolerance of that, and may have results of it."""
     import torch
 
     wanted, got = torch.as_tensor(wanted).detach().cpu(), torch.as_tensor(got)
@@ -140,10 +142,14 @@ def compare(wanted: Any, got: Any, rtol: float | None, atol: float | None) -> Co
         wanted = torch.view_as_real(wanted.resolve_conj())
     dtype = str(wanted.dtype).removeprefix("torch.")
     row: Compared = {"dtype": dtype, "ok": False, "largest_difference": float("nan"), "largest_value": float("nan")}
+    computed = dtype
+    if precision is not None and wanted.dtype == torch.float32:
+        computed = _DTYPES_OF_PRECISIONS[precision]
+        got = got.float() if computed == str(got.dtype).removeprefix("torch.") else got
     if wanted.dtype != got.dtype or wanted.shape != got.shape:
         row["problem"] = f"expected {_described(wanted)}, found {_described(got)}"
         return row
-    allowed = tolerance(dtype)
+    allowed = tolerance(computed)
     wide = torch.float64 if wanted.is_floating_point() else torch.int64
     exact = torch.equal(wanted, got)
     wanted, got = wanted.to(wide), got.to(wide)

@@ -29,17 +29,6 @@ NEWEST_RUNTIME = 26
 RTOL, ATOL = 1e-3, 1e-4
 
 
-def randomise(module):
-    with torch.no_grad():
-        for m in module.modules():
-            if getattr(m, "running_mean", None) is not None:
-                m.running_mean.normal_(0, 0.1)
-                m.running_var.uniform_(0.6, 1.4)
-        for p in module.parameters():
-            if p.numel() > 1 and bool((p == p.flatten()[0]).all()):
-                p.normal_(0, 0.05) if p.flatten()[0] == 0 else p.mul_(1 + 0.1 * torch.randn_like(p))
-
-
 def run(path, opset, inputs):
     model = onnx.load(path)
     onnx.checker.check_model(path, full_check=True)
@@ -59,7 +48,7 @@ def check(binary, folder, name, build):
     torch.manual_seed(0)
     module, inputs, others, shapes = build()
     module.eval()
-    randomise(module)
+    zoo.randomise(module)
     with torch.no_grad():
         wanted, wanted_others = module(*inputs).numpy(), module(*others).numpy()
     wrong, done = [], 0

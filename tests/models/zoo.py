@@ -9,6 +9,18 @@ BATCH = torch.export.Dim("batch", min=2, max=64)
 SEQUENCE = torch.export.Dim("sequence", min=2, max=48)
 
 
+def randomise(module):
+    """Gives constant weights and statistics random numbers, so that a missing branch changes the result."""
+    with torch.no_grad():
+        for m in module.modules():
+            if getattr(m, "running_mean", None) is not None:
+                m.running_mean.normal_(0, 0.1)
+                m.running_var.uniform_(0.6, 1.4)
+        for p in module.parameters():
+            if p.numel() > 1 and bool((p == p.flatten()[0]).all()):
+                p.normal_(0, 0.05) if p.flatten()[0] == 0 else p.mul_(1 + 0.1 * torch.randn_like(p))
+
+
 def image(module, size=64):
     return module, (torch.randn(2, 3, size, size),), (torch.randn(3, 3, size, size),), ({0: BATCH},)
 

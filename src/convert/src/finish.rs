@@ -11,6 +11,7 @@ use aten2onnx_onnx::Exported;
 use aten2onnx_onnx::graph::{Graph, Value};
 use aten2onnx_onnx::proto::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto, type_proto};
 use aten2onnx_onnx::{ExternalData, Model, ModelOptions, Provenance, ir};
+use aten2onnx_precision::narrow;
 
 /// The first IR version in which graphs and nodes have metadata.
 const METADATA_IR: i64 = 10;
@@ -36,8 +37,13 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
     let given = builder.output_values();
     // Passes drop unused values.
     let own: Vec<Value> = defaults.iter().map(|(_, weight)| *weight).collect();
-    let graph =
+    let request = options.output.precision.request(options.output.external_data, options.output.target)?;
+    let mut graph =
         builder.finish_as_given(|builder| passes.run(builder), if passes.level == 0 { &pinned } else { &own })?;
+    let mut notes = match request {
+        Some(request) => narrow(&mut graph, &request)?,
+        None => Vec::new(),
+    };
     for (before, after) in given.iter().zip(&graph.body.outputs) {
         names.move_to(*before, *after);
     }
@@ -57,6 +63,9 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
     let mut kept: Vec<_> = functions.kept(model).cloned().collect();
     kept.iter_mut().try_for_each(|function| own_nodes(&mut function.node, &mut tensors))?;
     restore_graph(&mut result, source, &weight_inputs, &types.sizes);
+    if options.output.precision.io.is_some() {
+        restate_dtypes(&mut result, &graph)?;
+    }
     restore_model(&mut result.proto, model, &graph, target_opset);
     result.proto.functions = kept;
     for function in &mut result.proto.functions {
@@ -76,7 +85,6 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
         }
     }
     options.output.description.apply(&mut result.proto)?;
-    let mut notes = Vec::new();
     add_notes(&mut notes, &graph, &result, &weight_inputs);
     notes.extend(options.output.target.iter().flat_map(|target| target.notes(&graph)));
     let external_data = match options.output.external_data {
@@ -115,6 +123,20 @@ fn restore_graph(result: &mut Model, source: &GraphProto, weights: &std::collect
         }
     }
     graph.quantization_annotation.clone_from(&source.quantization_annotation);
+}
+
+/// States the dtypes that inputs and outputs have now.
+fn restate_dtypes(result: &mut Model, graph: &Graph) -> Result<()> {
+    let Some(proto) = &mut result.proto.graph else { return Ok(()) };
+    let values = graph.body.inputs.iter().chain(&graph.body.outputs).map(|value| graph.info(*value));
+    let dtypes: HashMap<&str, Dtype> = values.map(|info| (info.name.as_str(), info.ty.dtype())).collect();
+    for info in proto.input.iter_mut().chain(&mut proto.output) {
+        let Some(dtype) = dtypes.get(info.name()) else { continue };
+        if let Some(type_proto::Value::TensorType(tensor)) = info.r#type.as_mut().and_then(|ty| ty.value.as_mut()) {
+            tensor.elem_type = Some(aten2onnx_onnx::model::number(*dtype)?);
+        }
+    }
+    Ok(())
 }
 
 fn has_shape(info: &ValueInfoProto) -> bool {

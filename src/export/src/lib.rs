@@ -23,6 +23,7 @@ use aten2onnx_onnx::graph::{Graph, Value};
 use aten2onnx_onnx::{Exported, Functions, ModelOptions, Summary};
 
 use aten2onnx_options::{DimName, Options};
+use aten2onnx_precision::narrow;
 use aten2onnx_prepare::{Keep, prepare};
 use aten2onnx_program::Program;
 use aten2onnx_translate::{fallback_note, translate};
@@ -54,12 +55,16 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
     let source = PathBuf::from(&program.source);
     program.notes.extend(fallback_note(&program, options, opset));
     let advice = options.output.target.and_then(|target| target.advice(fixed::symbols(&program).iter()));
-    let graph = translate(&program, options).map_err(|mut error| {
+    let request = options.output.precision.request(options.output.external_data, options.output.target)?;
+    let mut graph = translate(&program, options).map_err(|mut error| {
         if error.help.is_none() && error.kind == Kind::Unsupported {
             error.help = advice.clone();
         }
         error.at(program.source.clone())
     })?;
+    if let Some(request) = request {
+        program.notes.extend(narrow(&mut graph, &request).map_err(|error| error.at(program.source.clone()))?);
+    }
     if let Some(target) = options.output.target {
         target.check_values(&graph).map_err(|error| error.at(program.source.clone()))?;
     }

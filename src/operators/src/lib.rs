@@ -39,6 +39,18 @@ words! {
     }
 }
 
+words! {
+    /// In what precision an operator computes where a model is computed in half precision.
+    pub enum Half {
+        /// In that of its neighbours.
+        Either = "either",
+        /// In half precision: kernels of products sum in float32.
+        Product = "product",
+        /// In float32: it sums, grows, or takes large numbers.
+        Never = "float32",
+    }
+}
+
 /// What an operator does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
@@ -56,6 +68,10 @@ pub struct Facts {
     pub linear: Linear,
     /// Whether equal nodes become one.
     pub shared: Shared,
+    /// In what precision it computes in a model of half precision.
+    pub half: Half,
+    /// Inputs that are places, of which half precision has too few digits.
+    pub positions: Ports,
 }
 
 impl Facts {
@@ -68,6 +84,8 @@ impl Facts {
         moves: Ports::NONE,
         linear: Linear::No,
         shared: Shared::Never,
+        half: Half::Either,
+        positions: Ports::NONE,
     };
 
     /// Whether the result has the sizes that its inputs broadcast to, and each element follows from those at its place.

@@ -6,6 +6,7 @@
 mod description;
 mod inputs;
 mod names;
+mod precision;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ use aten2onnx_rules::Rules;
 pub use description::{Description, Text};
 pub use inputs::{DynamicSize, InputSpec, Literal, Size, Spec};
 pub use names::{DimName, Rename, WeightName, WhichDim};
+pub use precision::{Precision, PrecisionOptions};
 use serde::Deserialize;
 
 /// The options that exports and conversions share.
@@ -44,6 +46,9 @@ pub struct OutputOptions {
     /// Where weights are stored
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "WHERE", default_value_t = ExternalData::Auto))]
     pub external_data: ExternalData,
+    /// The precision that it computes in.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub precision: PrecisionOptions,
     /// What the model says of itself.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub description: Description,
@@ -374,6 +379,11 @@ mod read {
     pub(super) fn default_dtype<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Dtype>, D::Error> {
         let name = Option::<String>::deserialize(from)?;
         name.map(|name| super::parse_default_dtype(&name).map_err(Error::custom)).transpose()
+    }
+
+    pub(super) fn some_dtype<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Dtype>, D::Error> {
+        let name = Option::<String>::deserialize(from)?;
+        name.map(|name| super::parse_dtype(&name).map_err(Error::custom)).transpose()
     }
 
     pub(super) fn text<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(from: D) -> Result<T, D::Error> {

@@ -13,7 +13,7 @@ use aten2onnx_opmap::schema::onnx::{AttrValue, Attribute, Change, Port, PortOpti
 
 const HEAD: &str = "\
 mod onnx_table {
-    use super::{AttrKind, Attribute, Change, Default, Facts, Function, Linear, Op, Port, PortKind, Ports, Shape, Shared, TypeSet, Version};
+    use super::{AttrKind, Attribute, Change, Default, Facts, Function, Half, Linear, Op, Port, PortKind, Ports, Shape, Shared, TypeSet, Version};
 
     const fn port(name: &'static str, kind: PortKind, ty: u8, homogeneous: bool) -> Port {
         Port { name, kind, ty, homogeneous }
@@ -95,6 +95,12 @@ fn facts(facts: &Facts) -> String {
     }
     if facts.shared != operators::Shared::Never {
         fields.push(format!("shared: Shared::{:?}", facts.shared));
+    }
+    if facts.half != operators::Half::Either {
+        fields.push(format!("half: Half::{:?}", facts.half));
+    }
+    if !facts.positions.is_empty() {
+        fields.push(format!("positions: Ports::of(&{:?})", facts.positions.iter().collect::<Vec<_>>()));
     }
     format!("Facts {{ {}, ..Facts::UNKNOWN }}", fields.join(", "))
 }

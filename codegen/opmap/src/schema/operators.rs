@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use aten2onnx_operators::{Facts, Function, Linear, Ports, Shape, Shared};
+use aten2onnx_operators::{Facts, Function, Half, Linear, Ports, Shape, Shared};
 use serde::Deserialize;
 
 use super::onnx::{AttrKind, OnnxSchemas};
@@ -84,6 +84,9 @@ struct Row {
     moves: Vec<usize>,
     linear: Option<String>,
     shared: Option<String>,
+    half: Option<String>,
+    #[serde(default)]
+    positions: Vec<usize>,
     sign: Option<String>,
 }
 
@@ -176,6 +179,11 @@ impl Row {
                 None => Shared::Never,
                 Some(word) => named(&word, Shared::named, Shared::ALL, Shared::word)?,
             },
+            half: match self.half {
+                None => Half::Either,
+                Some(word) => named(&word, Half::named, Half::ALL, Half::word)?,
+            },
+            positions: Ports::of(&self.positions),
         };
         if facts.computes.is_some() && !facts.elementwise {
             return Err("`computes` is said of elementwise operators only; a reduction `combines`".into());
@@ -218,8 +226,10 @@ impl Operator {
     fn check(&self, name: &str, schemas: &OnnxSchemas) -> Result<(), String> {
         let versions = schemas.versions(name);
         let Some(newest) = versions.last() else { return Err("there is no such operator".into()) };
-        if let Some(port) = self.facts.moves.iter().find(|port| *port >= newest.inputs.len()) {
-            return Err(format!("`moves` names the input {port}, but there are {}", newest.inputs.len()));
+        for (word, ports) in [("moves", self.facts.moves), ("positions", self.facts.positions)] {
+            if let Some(port) = ports.iter().find(|port| *port >= newest.inputs.len()) {
+                return Err(format!("`{word}` names the input {port}, but there are {}", newest.inputs.len()));
+            }
         }
         let has_input = |name: &str| versions.iter().any(|version| version.inputs.iter().any(|port| port.name == name));
         if let Some(input) = self.ranks.keys().find(|input| !has_input(input)) {

@@ -32,7 +32,7 @@ impl Digits {
         let can = dtype.is_int()
             && dtype.bits() >= 8
             && dtype != Dtype::Uint64
-            && !matches!(weight.storage, Storage::Scaled(_));
+            && !matches!(weight.storage, Storage::Scaled(_) | Storage::Narrowed(_));
         can.then(|| Digits { source: weight.clone(), shifts: vec![0], run: 1, mask: None, add: 0, to: dtype })
     }
 

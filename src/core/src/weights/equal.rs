@@ -69,6 +69,7 @@ impl<'a> Payload<'a> {
         if own.storage.is_computed() || others.storage.is_computed() {
             return match (&own.storage, &others.storage) {
                 (Storage::Scaled(a), Storage::Scaled(b)) => Arc::ptr_eq(a, b),
+                (Storage::Narrowed(a), Storage::Narrowed(b)) => a.is_same(b).unwrap_or(false),
                 (Storage::Digits(a), Storage::Digits(b)) => Arc::ptr_eq(a, b),
                 (Storage::Computed(a), Storage::Computed(b)) => Arc::ptr_eq(a, b),
                 (Storage::Joined(a), Storage::Joined(b)) => Arc::ptr_eq(a, b),

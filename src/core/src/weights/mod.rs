@@ -9,6 +9,7 @@ mod digits;
 mod equal;
 mod gather;
 mod joined;
+mod narrowed;
 mod open;
 mod payload;
 mod reduced;
@@ -26,6 +27,7 @@ pub use cursor::Cursor;
 pub use demand::{Demand, most_written};
 pub use digits::Digits;
 pub use joined::Joined;
+pub use narrowed::{Narrowed, largest_finite, narrowed_bytes};
 pub use open::{Links, open_regular};
 pub use payload::{Payload, Sink, pages};
 pub use reduced::Reduction;
@@ -74,6 +76,8 @@ pub enum Storage {
     Absent(u64),
     /// Elements that are multiplied when they are written.
     Scaled(Arc<Scaled>),
+    /// Elements that are rounded to half precision when they are written.
+    Narrowed(Arc<Narrowed>),
     /// Integers that are taken out of other elements when they are written.
     Digits(Arc<Digits>),
     /// Integers that follow from packed weights by several steps when they are written.
@@ -184,6 +188,7 @@ impl Storage {
             Storage::Owned(bytes) => bytes,
             Storage::Absent(_)
             | Storage::Scaled(_)
+            | Storage::Narrowed(_)
             | Storage::Digits(_)
             | Storage::Computed(_)
             | Storage::Joined(_) => &[],
@@ -192,13 +197,14 @@ impl Storage {
 
     /// Whether the elements are computed when they are written.
     pub fn is_computed(&self) -> bool {
-        matches!(self, Storage::Scaled(_) | Storage::Digits(_) | Storage::Computed(_) | Storage::Joined(_))
+        !matches!(self, Storage::Mapped { .. } | Storage::Lent(_) | Storage::Owned(_) | Storage::Absent(_))
     }
 
     /// The number of bytes; an upper bound for those that are computed.
     fn len(&self) -> u64 {
         match self {
             Storage::Scaled(scaled) => scaled.source().byte_len().unwrap_or(0),
+            Storage::Narrowed(narrowed) => narrowed.source().byte_len().unwrap_or(0),
             Storage::Digits(digits) => digits.len(),
             Storage::Computed(_) => u64::MAX,
             Storage::Joined(joined) => joined.len(),

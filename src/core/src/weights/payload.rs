@@ -196,6 +196,7 @@ impl<'a> Payload<'a> {
                 let Gathered { part, width, axes } = self.gathered().ok_or_else(outside)?;
                 windows::gather(part, width, axes, sink)
             }
+            (Layout::Computed, Storage::Narrowed(narrowed)) => narrowed.write(sink),
             (Layout::Computed, Storage::Digits(digits)) => digits.write(sink),
             (Layout::Computed, Storage::Computed(computed)) => computed.write(self.len, sink),
             (Layout::Computed, Storage::Joined(joined)) => joined.write(sink),

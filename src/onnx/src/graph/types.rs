@@ -55,6 +55,14 @@ impl Type {
         }
     }
 
+    /// The type with another element type, if this is a tensor.
+    pub fn with_dtype(&self, dtype: Dtype) -> Type {
+        match self {
+            Type::Tensor { shape, .. } => Type::Tensor { dtype, shape: shape.clone() },
+            other => other.clone(),
+        }
+    }
+
     /// The shape, if this is a tensor of known rank.
     pub fn shape(&self) -> Option<&[SymInt]> {
         match self {

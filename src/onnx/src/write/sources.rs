@@ -52,6 +52,7 @@ fn visit<'a>(weight: &'a Weight, found: &mut dyn FnMut(&'a Weight)) {
     match &weight.storage {
         Storage::Mapped { .. } | Storage::Lent(_) | Storage::Owned(_) | Storage::Absent(_) => found(weight),
         Storage::Scaled(scaled) => visit(scaled.source(), found),
+        Storage::Narrowed(narrowed) => visit(narrowed.source(), found),
         Storage::Digits(digits) => visit(digits.source(), found),
         Storage::Computed(computed) => computed.source().into_iter().for_each(|source| visit(source, found)),
         Storage::Joined(joined) => joined.parts().iter().for_each(|part| visit(part, found)),

@@ -1,0 +1,71 @@
+//! Where values come from: positions, of which half precision has too few digits, and half precision that the model chose itself.
+
+use rustc_hash::FxHashSet;
+
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_onnx::graph::{Graph, Source, Value};
+use aten2onnx_onnx::schema::{self, Half};
+
+use crate::units::{Place, Units, is_stored, is_wide};
+
+/// Values that a node's precision depends on.
+#[derive(Debug, Default)]
+pub(crate) struct Origins {
+    /// Computed from integers and constants alone: positions, sizes, times. Products with learned matrices make features of them.
+    pub positions: FxHashSet<Value>,
+    /// Computed from values that the model itself widened from half precision.
+    pub widened: FxHashSet<Value>,
+}
+
+impl Origins {
+    pub fn of(graph: &Graph, units: &Units) -> Origins {
+        let mut found = Origins::default();
+        for place in &units.nodes {
+            if found.are_positions(graph, place) {
+                found.positions.extend(&place.outputs);
+            }
+            if found.are_widened(graph, place) {
+                found.widened.extend(&place.outputs);
+            }
+        }
+        found
+    }
+
+    fn are_positions(&self, graph: &Graph, place: &Place) -> bool {
+        if !place.outputs.iter().any(|value| is_wide(graph, *value)) {
+            return false;
+        }
+        match place.op {
+            "Cast" if place.inputs.first().is_some_and(|value| counts(graph.ty(*value).dtype())) => return true,
+            "Range" => return true,
+            _ => {}
+        }
+        if schema::facts(place.op).half == Half::Product && place.inputs.iter().any(|value| is_matrix(graph, *value)) {
+            return false;
+        }
+        let mut computed =
+            place.inputs.iter().filter(|value| is_wide(graph, **value) && !is_stored(graph, **value)).peekable();
+        computed.peek().is_some() && computed.all(|value| self.positions.contains(value))
+    }
+
+    fn are_widened(&self, graph: &Graph, place: &Place) -> bool {
+        let is_half = |value: &Value| matches!(graph.ty(*value).dtype(), Dtype::Float16 | Dtype::Bfloat16);
+        let widens = place.op == "Cast" && place.inputs.iter().any(is_half);
+        widens || place.inputs.iter().any(|value| self.widened.contains(value))
+    }
+}
+
+/// Integers that may have more digits than half precision.
+fn counts(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::Int32 | Dtype::Int64 | Dtype::Uint32 | Dtype::Uint64)
+}
+
+/// Whether a stored value has two or more dimensions of more than one element.
+fn is_matrix(graph: &Graph, value: Value) -> bool {
+    let sizes = match &graph.info(value).source {
+        Source::Constant(constant) => &constant.sizes,
+        Source::Weight(weight) => &weight.sizes,
+        _ => return false,
+    };
+    sizes.iter().filter(|size| **size != 1).count() > 1
+}

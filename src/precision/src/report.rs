@@ -1,0 +1,55 @@
+//! What is said of the result: how much is in half precision, and what is not and why.
+
+use std::collections::BTreeMap;
+
+use aten2onnx_onnx::graph::Graph;
+
+use crate::reasons::Why;
+use crate::request::Request;
+use crate::units::Units;
+
+/// So many operators are named for a reason.
+const NAMED: usize = 5;
+
+/// The notes, the most important one first.
+pub(crate) fn notes(
+    graph: &Graph,
+    units: &Units,
+    forced: &[Option<Why>],
+    choices: &[bool],
+    casts: usize,
+    request: &Request,
+) -> Vec<String> {
+    let dtype = request.dtype;
+    let (mut half, mut wide) = (0, 0);
+    // By the reason: the operators, and how often.
+    let mut kept: BTreeMap<String, BTreeMap<&str, usize>> = BTreeMap::new();
+    for place in units.nodes.iter().filter(|place| place.is_wide) {
+        let is_half = place.unit.and_then(|unit| choices.get(unit)).copied().unwrap_or(false);
+        if is_half {
+            half += 1;
+            continue;
+        }
+        wide += 1;
+        let why = match place.unit {
+            None => Some(format!("it has no {dtype} at opset {}", graph.opset)),
+            Some(unit) => forced.get(unit).and_then(Option::as_ref).filter(|why| why.is_wide()).map(Why::to_string),
+        };
+        let why = why.unwrap_or_else(|| "fewer values are cast".to_owned());
+        if !matches!(place.op, "If" | "Loop" | "Scan") {
+            *kept.entry(why).or_default().entry(place.op).or_default() += 1;
+        }
+    }
+    let mut notes = vec![format!(
+        "{dtype}: {half} of {} nodes compute in it, {} read or write float32, {casts} casts",
+        half + wide,
+        wide
+    )];
+    for (why, operators) in kept {
+        let named: Vec<String> = operators.iter().take(NAMED).map(|(op, count)| format!("{count} {op}")).collect();
+        let more = operators.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} other operators") } else { String::new() };
+        notes.push(format!("float32 stays for {}{more}: {why}", named.join(", ")));
+    }
+    notes
+}
