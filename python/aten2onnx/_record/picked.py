@@ -38,7 +38,7 @@ class Picked:
 def module_at(modules: Any, index: Any) -> Any:
     """What `nn.ModuleList` gives for an index while code is lowered."""
     structure = Recorder.current.structure if Recorder.current is not None else None
-    if isinstance(index, torch.Tensor) and structure is not None and index.dim() == 0:
+    if isinstance(index, torch.Tensor) and structure is not None and index.numel() == 1:
         index = index.item()
     if not isinstance(index, torch.SymInt) or structure is None or len(modules) == 0 or structure.turns.roll is not None:  # turns with weights of their own stay unrolled
         return _GETITEM(modules, index)

@@ -32,6 +32,7 @@ from .recorder import Recorder, Unrecorded
 from .sources import has_line, names_without_use
 from .tensors import Tracked, has_foreign, sizes_of
 from .walks import FUNCTIONS, WALKS, numbers_of
+from .writes import write_whole
 
 aten = torch.ops.aten
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -415,9 +416,12 @@ def _setitem(tensor: Any, index: Any, value: Any) -> Any:
         return NotImplemented
     parts = _parts_with_cuts(index)
     if parts is None:
-        return NotImplemented
+        return None if write_whole(tensor, index if isinstance(index, tuple) else (index,), value) else NotImplemented
     found, rest = _cut(tensor, parts)
-    found[(Ellipsis,) if all(isinstance(part, slice) for part in rest) else tuple(rest)] = value
+    if all(isinstance(part, slice) for part in rest):
+        rest = [Ellipsis]
+    if not write_whole(found, tuple(rest), value):
+        found[tuple(rest)] = value
     return None
 
 
@@ -450,7 +454,7 @@ def _parts_with_cuts(index: Any) -> tuple[Any, ...] | None:
 def _has_symbolic_bound(index: Any) -> bool:
     parts = index if isinstance(index, tuple) else (index,)
     bounds = [bound for part in parts for bound in ((part.start, part.stop, part.step) if isinstance(part, slice) else (part,))]
-    return any(isinstance(bound, torch.SymInt) for bound in bounds)
+    return any(isinstance(bound, torch.SymInt) or (isinstance(bound, Tracked) and bound.actual.dim() == 0) for bound in bounds)
 
 
 def _of_numbers(part: Any) -> Any:
