@@ -21,6 +21,7 @@ _RETURNED = f"{NAME}_returned"
 _COMPREHENSION = f"{NAME}_of"
 #: Functions of a generator that a loop can be in place of.
 _FOLDS = ("sum", "any", "all")
+_COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _LOOPS = (ast.For, ast.While)
 
@@ -156,10 +157,15 @@ class _Expressions(ast.NodeTransformer):
             return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        """Functions of comprehensions would stand outside, where its parameters are unknown."""
+        if not any(isinstance(inner, (*_COMPREHENSIONS, ast.NamedExpr)) for inner in ast.walk(node.body)):
+            node.body = self.visit(node.body)
         return node
 
-    visit_ClassDef = visit_AsyncFunctionDef = visit_Lambda  # type: ignore[assignment]
-    visit_DictComp = visit_SetComp = visit_Assert = visit_Lambda  # type: ignore[assignment]
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node
+
+    visit_AsyncFunctionDef = visit_DictComp = visit_SetComp = visit_Assert = visit_ClassDef  # type: ignore[assignment]
 
     # Conditions.
     def visit_If(self, node: Any) -> ast.AST:
@@ -213,7 +219,27 @@ class _Expressions(ast.NodeTransformer):
             return node
         if isinstance(function, ast.Name) and function.id in _FOLDS and len(node.args) == 1 and isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)) and not node.keywords:
             return self._fold(function.id, node.args[0])
+        if isinstance(function, ast.Name) and function.id == "next" and node.args and isinstance(node.args[0], ast.GeneratorExp):
+            return self._first(node)
+        if isinstance(function, ast.Name) and function.id in ("list", "tuple") and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
+            return _call("listed", [function, self.visit(node.args[0])], node)
+        if isinstance(function, ast.Attribute) and function.attr == "sort":
+            self.generic_visit(node)
+            node.func, node.args = _at(ast.Attribute(_name(NAME), "sort_in", ast.Load()), node), [function.value, *node.args]
+            return node
         return self.generic_visit(node)
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        if len(node.elts) == 1 and isinstance(node.elts[0], ast.Starred) and isinstance(node.ctx, ast.Load):
+            return _call("listed", [_name("list"), self.visit(node.elts[0].value)], node)
+        return self.generic_visit(node)
+
+    def _first(self, node: ast.Call) -> ast.AST:
+        """`next` of a generator: its first element."""
+        given = node.args[0]
+        assert isinstance(given, ast.GeneratorExp)  # noqa: S101
+        last: ast.stmt = ast.Return(node.args[1]) if len(node.args) > 1 else ast.Raise(_name("StopIteration"))
+        return self._loop_of(given, [], ast.Return(given.elt), [last])
 
     def _fold(self, name: str, node: Any) -> ast.AST:
         """`sum`, `any` or `all` of a generator."""
@@ -411,7 +437,7 @@ def _paths(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield from _path(node)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        yield from _path(node.func.value)
+        yield from _path(node.args[0] if node.func.attr == "sort_in" and node.args else node.func.value)
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield from _path(node.value)
 

@@ -185,6 +185,8 @@ class Roller:
     def loop(self, loop: Loop, items: list[Item]) -> list[Item]:
         turns = self._turns(loop, items)
         if not turns:
+            if number_of(loop.count) is not None and self.recorder.loops.without != loop.number:  # type: ignore[union-attr]
+                raise FewTurns(loop.line)  # it may make some at other inputs
             for name, number in loop.states[-1].items():
                 raw = loop.raw[-1][name]
                 if isinstance(number, Number) and number is not raw:
