@@ -306,14 +306,6 @@ def leaving_answer(file: str, number: int) -> bool | None:
     return None
 
 
-def frame_of_model() -> FrameType | None:
-    """The innermost frame of the model that is running."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and kind_of_frame(frame) != "model":
-        frame = frame.f_back
-    return frame
-
-
 # What names stand for.
 def names_of(frame: FrameType, recorder: Recorder, lists: dict[Name, list[Any]]) -> dict[Name, Any]:
     """What the names stand for that the code in a frame can reach: tensors, numbers, and what is in lists and attributes. Notes lists by the names of their lengths."""
@@ -491,4 +483,4 @@ class Walkable(list):  # type: ignore[type-arg]
         return iter(Walkable(self.recorder, self.count, lambda turn: self.make(self.count - 1 - turn)))
 
 
-__all__ = ["CHOSEN", "LEAVE", "LOOP", "NUMBER", "TURN", "Loop", "Loops", "Mark", "Walk", "Walkable", "frame_of_model", "names_of"]
+__all__ = ["CHOSEN", "LEAVE", "LOOP", "NUMBER", "TURN", "Loop", "Loops", "Mark", "Walk", "Walkable", "names_of"]

@@ -30,7 +30,7 @@ from .ranges import Numbers
 from .recorder import Call, Question, Recorder
 from .states import UNDEFINED, Place, Poison, Copies, Snapshot, Values, is_number, refuse
 from .tensors import Tracked, Value, scalar_value, sizes_of, symbolic_item
-from .turns import NoBothSides, Turns, key_of
+from .turns import NoBothSides, Turns, check_depth, key_of
 from .walks import rows_of
 from .written import BRANCH, ONE_SIDE, Get, Set, ATTEMPTS, MOST_TURNS, Block, RawBranch, Again, Peel, OWN, Plan, TurnsOfLoop, asks_for_turn
 
@@ -230,6 +230,8 @@ class Structure:
             (yes if (number if type(number) is bool else number.value) else no)()
             return
         line, answer = line_of_model(), bool(number.value)
+        if self.turned and line is not None:
+            check_depth(line)
         run = {True: yes, False: no}
         before = Snapshot(get())
         question = self._question(number, answer, line)
