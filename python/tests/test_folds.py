@@ -192,7 +192,47 @@ class States(Net):
         return torch.stack([state.h * state.t for state in states]), both
 
 
-KINDS = [Mapped, MappedPairs, Filtered, Largest, LargestOfFew, Ordered, Reduced, Iterated, Steps, Replaced, ReplacedOnSides, Tracked, Cached, States]
+class Yielded(Net):
+    """Generators."""
+
+    def positive(self, x):
+        for row in x:
+            if row.sum() > 0:
+                yield row * 2
+
+    def smaller(self, h):
+        while h.norm() > 0.5:
+            h = h * 0.7
+            yield h
+
+    def both(self, x):
+        yield from self.positive(x)
+        yield from self.positive(-x)
+
+    def forward(self, x):
+        total, count = torch.zeros(4), 0
+        for row in self.positive(x):
+            total = total * 0.5 + row
+        for h in self.smaller(x):
+            total, count = total + h.sum(0), count + 1
+        return total, count, torch.stack([x[0], *self.both(x)]), x.sum() + sum(row.norm() for row in self.positive(x))
+
+
+class Chosen(Net):
+    """What numbers choose of lists, tuples and dictionaries, and lists that are as long as a size says."""
+
+    def forward(self, x):
+        number, n = int(x.sum() > 0), x.shape[0]
+        functions = [torch.relu, torch.tanh, torch.sigmoid]
+        squares, rows = [0] * n, []
+        for i in range(n):
+            rows.append(functions[i % 3](x[i]))
+            squares[i] = i * i
+        made = {0: self.first, 1: self.second}[number](x) * (1, 4, 9)[n % 3]
+        return made, [x, x * 2][number - 2] + [0.5, 1.5][number], torch.stack(rows), torch.tensor(squares)
+
+
+KINDS = [Yielded, Chosen, Mapped, MappedPairs, Filtered, Largest, LargestOfFew, Ordered, Reduced, Iterated, Steps, Replaced, ReplacedOnSides, Tracked, Cached, States]
 
 
 def check(program, model) -> None:
@@ -211,6 +251,26 @@ def test_functions_and_objects_are_right(kind) -> None:
     program = aten2onnx.export(model, (torch.randn(6, 4),), "model.onnx", dynamic_shapes={"x": {0: "n"}})
     assert not [note for note in program.report.notes if "is right only" in note]
     check(program, model)
+
+
+class Told(Net):
+    """A generator that reads what its reader changes between its elements."""
+
+    def scaled(self, x):
+        for row in x:
+            yield row * self.scale
+
+    def forward(self, x):
+        self.scale, out = 1.0, torch.zeros(4)
+        for row in self.scaled(x):
+            out = out + row
+            self.scale = self.scale * 0.5
+        return out
+
+
+def test_a_generator_that_its_reader_tells_something_is_refused() -> None:
+    with pytest.raises(aten2onnx.CaptureError, match=r"test_folds\.py"):
+        aten2onnx.export(Told().eval(), (torch.randn(6, 4),), "model.onnx", dynamic_shapes={"x": {0: "n"}}, capture="record")
 
 
 class NoRows(Net):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -207,6 +208,8 @@ class Loops:
         """Whether a `while` goes on: its condition was asked."""
         place = question.line.place  # type: ignore[union-attr]
         loop = next((one for one in reversed(self.running) if one.frame is frame and one.count is None and one.line.place == place), None)
+        if loop is None and frame.f_code.co_flags & inspect.CO_GENERATOR:
+            raise NoBothSides("a `while` in a generator, which is left and entered again,", question.line)
         if loop is None:
             loop = self.begin(recorder, question.line, frame, None)
         else:
@@ -453,6 +456,9 @@ class Walkable(list):  # type: ignore[type-arg]
 
     def __iter__(self) -> Iterator[Any]:
         if self.recorder.structure is not None:  # code that is not lowered makes as many turns as in this run
+            line = line_of_model()
+            if line is not None:
+                self.recorder.walked.append(line)
             return (self.make(turn) for turn in range(int(self.count)))
         return Walk(self.recorder, self.count, self.make)
 

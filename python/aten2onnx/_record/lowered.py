@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .assigned import Assignments
+from .yielded import as_list
 
 #: The global name under which lowered code finds the functions in place of branches and loops.
 NAME = "_a2o"
@@ -41,6 +42,8 @@ def lowered(function: ast.FunctionDef, owner: str | None) -> ast.FunctionDef:
         NotLowered: It has no such form.
     """
     made = copy.deepcopy(function)
+    if not as_list(made):
+        raise NotLowered("a generator that is told something, or has no end", function)
     for node in _inside(made.body):
         if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal)):
             raise NotLowered("a generator, or a name from outside that it gives another value", node)
@@ -229,10 +232,50 @@ class _Expressions(ast.NodeTransformer):
             return node
         return self.generic_visit(node)
 
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """`values.extend(others)`: `values` may be as long as a size says after that."""
+        self.generic_visit(node)
+        value = node.value
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "extend" and isinstance(value.func.value, ast.Name) and len(value.args) == 1:
+            return _assigned(value.func.value.id, _call("extended", [value.func.value, value.args[0]], node), node)  # type: ignore[no-any-return]
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Add) and isinstance(node.target, ast.Name):
+            return _assigned(node.target.id, _call("added", [_name(node.target.id), node.value], node), node)  # type: ignore[no-any-return]
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """An element that a number of the file may choose."""
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or isinstance(node.slice, (ast.Slice, ast.Constant, ast.Tuple, ast.UnaryOp)):
+            return node
+        return _call("item", [node.value, node.slice], node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
+            return _call("repeated_list", [node.left, node.right], node)
+        return node
+
     def visit_List(self, node: ast.List) -> ast.AST:
-        if len(node.elts) == 1 and isinstance(node.elts[0], ast.Starred) and isinstance(node.ctx, ast.Load):
-            return _call("listed", [_name("list"), self.visit(node.elts[0].value)], node)
-        return self.generic_visit(node)
+        """`[one, *others]`: lists that are joined."""
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or not any(isinstance(item, ast.Starred) for item in node.elts):
+            return node
+        parts: list[ast.expr] = []
+        for item in node.elts:
+            if isinstance(item, ast.Starred):
+                parts.append(_call("listed", [_name("list"), item.value], item))
+            elif parts and isinstance(parts[-1], ast.List):
+                parts[-1].elts.append(item)
+            else:
+                parts.append(_at(ast.List([item], ast.Load()), item))
+        made = parts[0]
+        for part in parts[1:]:
+            made = _at(ast.BinOp(made, ast.Add(), part), node)
+        return made
 
     def _first(self, node: ast.Call) -> ast.AST:
         """`next` of a generator: its first element."""

@@ -21,10 +21,11 @@ from . import folds
 from .align import kind_of
 from .attempts import Attempt
 from .caught import is_caught_in
-from .grown import Grown, OtherSizes, grown
+from .grown import DTYPES, Grown, OtherSizes, grown
 from .joined_sides import JoinedSides
 from .loops import Mark, Walkable
 from .numbers import Number, number_of, plain, symbolic
+from .picked import item_of
 from .places import line_of_model
 from .ranges import Numbers
 from .recorder import Call, Question, Recorder
@@ -160,6 +161,34 @@ class Structure:
         return found if isinstance(found, Grown) or kind == list else tuple(found)
 
     sort_in = staticmethod(folds.sort_in)
+
+    def item(self, container: Any, index: Any) -> Any:
+        """`container[index]`."""
+        return item_of(self, container, index)
+
+    @staticmethod
+    def extended(values: Any, others: Any) -> Any:
+        """`values.extend(others)`. Returns what the name stands for then."""
+        if type(values) is list and isinstance(others, (Grown, Walkable)):
+            return values + folds.listed(others)
+        values.extend(others)
+        return values
+
+    @staticmethod
+    def added(value: Any, other: Any) -> Any:
+        """`value += other`."""
+        if type(value) is list and isinstance(other, (Grown, Walkable)):
+            return value + folds.listed(other)
+        value += other
+        return value
+
+    def repeated_list(self, elements: Any, count: Any) -> Any:
+        """`[element] * count`."""
+        number = number_of(count)
+        if number is None or self.turns._is_static(number) or len(elements) != 1 or not is_number(elements[0]) or self.recorder.fakes is not None:
+            return elements * count
+        kind = type(plain(elements[0]))
+        return Grown(torch.full([torch.sym_max(count, 0)], elements[0], dtype=DTYPES[kind]), kind, None, line_of_model())
 
     # What is written down.
     @contextmanager
