@@ -32,7 +32,8 @@ def _holds_state(kind: type) -> bool:
 
 
 def is_object(value: Any) -> bool:
-    return _holds_state(type(value)) and hasattr(value, "__dict__") and len(vars(value)) <= _MOST
+    kind: Any = type(value)
+    return _holds_state(kind) and hasattr(value, "__dict__") and len(vars(value)) <= _MOST
 
 
 def is_tuple(value: Any) -> bool:

@@ -249,6 +249,11 @@ def _islice(values: Any, *bounds: Any) -> Any:
     return Walkable(walk.recorder, count_of_range(start, end, step), lambda turn: walk.make(turn * step + start))
 
 
+def _element_of(values: Any) -> Callable[[Any], Any]:
+    """The element of a range at a place."""
+    return lambda place: place if (values.start, values.step) == (0, 1) else values.start + place * values.step
+
+
 def _product(*values: Any, repeat: int = 1) -> Any:
     """Pairs, and so on: the last one changes first."""
     values = values * repeat
@@ -256,7 +261,7 @@ def _product(*values: Any, repeat: int = 1) -> Any:
     if all(walk is None for walk in walks) or not all(walk is not None or isinstance(one, builtins.range) for walk, one in zip(walks, values)):
         return itertools.product(*values)
     counts = [len(one) if walk is None else walk.count for walk, one in zip(walks, values)]
-    makes = [(lambda place, one=one: place if one == builtins.range(len(one)) else one.start + place * one.step) if walk is None else walk.make for walk, one in zip(walks, values)]
+    makes = [_element_of(one) if walk is None else walk.make for walk, one in zip(walks, values)]
 
     def make(turn: Any) -> tuple[Any, ...]:
         found = []

@@ -53,9 +53,9 @@ class JoinedSides:
         if is_object(mine) and type(mine) is type(theirs) and list(vars(mine)) == list(vars(theirs)):
             return self._merged_objects(mine, theirs, name)
         if type(mine) is dict and type(theirs) is dict and list(mine) == list(theirs):
-            made = {key: self.merged(item, theirs[key], name) for key, item in mine.items()}
+            items = {key: self.merged(item, theirs[key], name) for key, item in mine.items()}
             found = self._same_or_new(mine, theirs)
-            found.update(made)
+            found.update(items)
             return found
         mine, theirs = self._as_tensors(mine, theirs)
         kinds = self.structure.kind(mine), self.structure.kind(theirs)

@@ -52,6 +52,7 @@ def item_of(structure: Any, container: Any, index: Any) -> Any:
     number = number_of(index)
     if number is None or structure.dry or structure.turns._is_static(number):
         return container[index]
+    tests: list[Callable[[], Any]]
     if type(container) is dict:
         if not all(type(key) in (int, bool) for key in container):
             return container[index]

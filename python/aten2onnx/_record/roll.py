@@ -12,7 +12,7 @@ from .alike import FEWEST, FewTurns, TurnOfItems, Unalike
 from .branches import Ask, Item, Step, Turn
 from .join import Merger
 from .loops import LEAVE, LOOP, NUMBER, TURN, Loop
-from .numbers import Number, is_from_data
+from .numbers import Number, is_from_data, number_of
 from .recorder import Call, Recorder
 from .references import values_in
 from .rolling import Rolling

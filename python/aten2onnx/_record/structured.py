@@ -295,7 +295,8 @@ class Structure:
 
     def _other_side(self, run: Callable[[], None], number: Number, answer: bool, get: Get, set_: Set, before: Snapshot) -> tuple[Values, Block, Exception | None]:
         """A side that the inputs do not take."""
-        block, values, failure = Block(), {}, None
+        block, failure = Block(), None
+        values: Values = {}
         self.turned += 1
         try:
             with self._journal() as journal:
