@@ -10,7 +10,7 @@ from .alike import FewTurns
 from .grown import Grown
 from .loops import Walkable
 from .numbers import Number, number_of, operand, plain, symbolic
-from .states import UNDEFINED, Place, Poison, Snapshot, is_number, is_number_of, is_same, put, value_at
+from .states import UNDEFINED, Place, Poison, Snapshot, Values, is_number, is_number_of, is_same, put, put_copies, value_at
 from .tensors import Value, scalar_value
 from .turns import NoBothSides
 from .written import ROLLED, Block, RawLoop, Again, Peel, OWN, Plan, TurnsOfLoop
@@ -113,11 +113,14 @@ class Attempt:
             Again: There is more than was known.
         """
         plan, structure = self.plan, self.structure
+        plan.replaced |= {place for place, found in now.containers.items() if before.containers.get(place, found) is not found}
         is_new = False
         for place, length in now.lengths.items():
             if place not in before.lengths or before.lengths[place] == length:
                 continue
             values = value_at(now.values, place)
+            if any(structure.kind(value) is None for value in values):
+                self._peel(place)
             example = values[-1] if values else value_at(before.values, place)[-1] if value_at(before.values, place) else None
             plan.lists[place] = (example, None)
             is_new = True
@@ -140,6 +143,8 @@ class Attempt:
                 continue
             if kind is None or (known is not UNDEFINED and structure.kind(known) != kind):
                 self._peel(place)
+            if known is UNDEFINED and before.is_in_leaf(place):
+                self._peel(place)
             plan.carried[place] = leaf
             is_new = True
         if is_new:
@@ -154,7 +159,7 @@ class Attempt:
     def _give_params(self, now: Snapshot) -> dict[Place, Value]:
         """Gives names values of their own where turns change them."""
         params: dict[Place, Value] = {}
-        values = self.turns.get()
+        values = self._own()
         for place in self.plan.carried:
             leaf = now.at(place)
             if leaf is UNDEFINED or self.structure.kind(leaf) is None:
@@ -163,6 +168,14 @@ class Attempt:
             put(values, place, made)
         self.turns.set({place[0]: values[place[0]] for place in params})
         return params
+
+    def _own(self) -> Values:
+        """What names stand for, with containers of their own where turns put others in their places."""
+        values = self.turns.get()
+        if self.plan.replaced:
+            put_copies(values, self.plan.replaced)
+            self.turns.set({place[0]: values[place[0]] for place in self.plan.replaced if place[0] in values})
+        return values
 
     def _again(self) -> Any:
         """Whether there is another turn, if not only the number of turns tells."""
@@ -192,7 +205,7 @@ class Attempt:
         structure, turns, plan = self.structure, self.turns, self.plan
         if not has_turns:
             start.restore(turns.get, turns.set)
-        values = turns.get()
+        values = self._own()
         structure.near = self.before.leaves
         carried = []
         for place in plan.carried:

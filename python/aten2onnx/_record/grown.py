@@ -13,7 +13,8 @@ from .tensors import Tracked, sizes_of
 from .turns import NoBothSides
 
 aten = torch.ops.aten
-_DTYPES = {int: torch.int64, float: torch.float64, bool: torch.bool}
+#: The types of tensors of numbers.
+DTYPES = {int: torch.int64, float: torch.float64, bool: torch.bool}
 
 
 class Grown(list):  # type: ignore[type-arg]
@@ -48,7 +49,7 @@ class Grown(list):  # type: ignore[type-arg]
             return element.unsqueeze(0)
         if not _is_of(element, self.kind):
             raise self._other()
-        return torch.scalar_tensor(element, dtype=_DTYPES[self.kind]).unsqueeze(0)
+        return torch.scalar_tensor(element, dtype=DTYPES[self.kind]).unsqueeze(0)
 
     def _other(self) -> NoBothSides:
         return NoBothSides("a list of a loop or branch has elements of other types", self.line)
@@ -184,7 +185,7 @@ class OtherSizes(Exception):
 
 def _is_of(element: Any, kind: type) -> bool:
     number = number_of(element)
-    return type(plain(element)) is kind if number is not None or type(element) in _DTYPES else False
+    return type(plain(element)) is kind if number is not None or type(element) in DTYPES else False
 
 
 def grown(elements: list[Any], example: Any, dim: int | None, size_of: Any, line: Any) -> Grown:
@@ -194,14 +195,14 @@ def grown(elements: list[Any], example: Any, dim: int | None, size_of: Any, line
         NoBothSides: The elements are of several types.
     """
     kind = torch.Tensor if isinstance(example, torch.Tensor) else type(plain(example))
-    if kind is not torch.Tensor and kind not in _DTYPES:
+    if kind is not torch.Tensor and kind not in DTYPES:
         raise NoBothSides(f"a list of a loop or branch has elements that are no tensors and no numbers ({kind.__name__})", line)
     if kind is torch.Tensor:
         shape = tuple(getattr(example, "actual", example).shape)
         sizes = [0 if axis == dim else size_of(axis, size) for axis, size in enumerate(shape)]
         rows = torch.full(sizes if dim is not None else [0, *sizes], 0, dtype=example.dtype, device=example.device)
     else:
-        rows = torch.full([0], 0, dtype=_DTYPES[kind])
+        rows = torch.full([0], 0, dtype=DTYPES[kind])
     found = Grown(rows, kind, dim, line)
     if not elements:
         return found
@@ -273,4 +274,4 @@ FUNCTIONS: dict[Any, Any] = {
     torch.hstack: _stacked_rows(lambda tensors: cat(tensors, 0 if tensors.rows.dim() == 2 else 1)),
 }
 
-__all__ = ["FUNCTIONS", "Grown", "OtherSizes", "grown", "tensor"]
+__all__ = ["DTYPES", "FUNCTIONS", "Grown", "OtherSizes", "grown", "tensor"]

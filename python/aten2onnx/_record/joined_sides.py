@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from .containers import copy_of, is_object, is_tuple, remade
 from .grown import Grown, OtherSizes
 from .numbers import Number
 from .recorder import Question
@@ -23,7 +24,10 @@ aten = torch.ops.aten
 class JoinedSides:
     """Makes results of what names stand for after both sides of a branch. The first side is the one that the inputs take."""
 
-    def __init__(self, structure: Structure, question: Question, blocks: tuple[Block, Block]) -> None:
+    def __init__(self, structure: Structure, question: Question, blocks: tuple[Block, Block], origins: dict[int, Any]) -> None:
+        #: What objects of the second side are copies of.
+        self.origins = origins
+        self._objects: dict[int, Any] = {}
         self.structure = structure
         self.question = question
         self.blocks = blocks
@@ -39,21 +43,36 @@ class JoinedSides:
             return self._defined(mine, theirs, name)
         if isinstance(mine, (list, Grown)) and isinstance(theirs, (list, Grown)) and (isinstance(mine, Grown) or isinstance(theirs, Grown) or len(mine) != len(theirs)):
             return self._lists(mine, theirs, name)
-        if type(mine) in (list, tuple) and type(mine) is type(theirs) and len(mine) == len(theirs):
+        if (type(mine) is list or is_tuple(mine)) and type(mine) is type(theirs) and len(mine) == len(theirs):
             made = [self.merged(a, b, name) for a, b in zip(mine, theirs)]
-            if type(mine) is list:
-                mine[:] = made
-                return mine
-            return tuple(made)
+            if is_tuple(mine):
+                return remade(mine, made)
+            found = self._same_or_new(mine, theirs)
+            found[:] = made
+            return found
+        if is_object(mine) and type(mine) is type(theirs) and list(vars(mine)) == list(vars(theirs)):
+            return self._merged_objects(mine, theirs, name)
         if type(mine) is dict and type(theirs) is dict and list(mine) == list(theirs):
-            for key in mine:
-                mine[key] = self.merged(mine[key], theirs[key], name)
-            return mine
+            items = {key: self.merged(item, theirs[key], name) for key, item in mine.items()}
+            found = self._same_or_new(mine, theirs)
+            found.update(items)
+            return found
         mine, theirs = self._as_tensors(mine, theirs)
         kinds = self.structure.kind(mine), self.structure.kind(theirs)
         if kinds[0] is None or kinds[0] != kinds[1]:
             return self._poison(name)
         return self._result(mine, theirs)
+
+    def _same_or_new(self, mine: Any, theirs: Any) -> Any:
+        """The same list, dictionary or object on both sides stays the same; of two of them there is a third."""
+        return mine if self.origins.get(id(theirs)) is mine else copy_of(mine)
+
+    def _merged_objects(self, mine: Any, theirs: Any, name: str) -> Any:
+        if id(mine) not in self._objects:
+            made = self._objects[id(mine)] = self._same_or_new(mine, theirs)
+            for key, item in list(vars(mine).items()):
+                vars(made)[key] = self.merged(item, vars(theirs)[key], name)
+        return self._objects[id(mine)]
 
     def _as_tensors(self, mine: Any, theirs: Any) -> tuple[Any, Any]:
         """A number of Python's as a tensor without dimensions, if it is one on the other side: `y = x[i] if i < n else 0.0`. With the default type both promote others alike."""
@@ -83,13 +102,14 @@ class JoinedSides:
         """What only one side has assigned: nobody reads it after the other."""
         place = 0 if mine is UNDEFINED else 1
         known = theirs if mine is UNDEFINED else mine
-        if type(known) in (list, tuple):
-            return type(known)(self._defined(UNDEFINED, item, name) if place == 0 else self._defined(item, UNDEFINED, name) for item in known)
+        if type(known) is list or is_tuple(known):
+            made = [self._defined(UNDEFINED, item, name) if place == 0 else self._defined(item, UNDEFINED, name) for item in known]
+            return made if type(known) is list else remade(known, made)
         if self.structure.kind(known) is None:
             return known
         with self.structure._written_to(self.blocks[place]):
-            made = self.structure.dummy(known)
-        return self._result(*((made, known) if place == 0 else (known, made)))
+            dummy = self.structure.dummy(known)
+        return self._result(*((dummy, known) if place == 0 else (known, dummy)))
 
     def _lists(self, mine: Any, theirs: Any, name: str) -> Any:
         """Lists of other lengths, as rows."""

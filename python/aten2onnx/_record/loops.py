@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -207,6 +208,8 @@ class Loops:
         """Whether a `while` goes on: its condition was asked."""
         place = question.line.place  # type: ignore[union-attr]
         loop = next((one for one in reversed(self.running) if one.frame is frame and one.count is None and one.line.place == place), None)
+        if loop is None and frame.f_code.co_flags & inspect.CO_GENERATOR:
+            raise NoBothSides("a `while` in a generator, which is left and entered again,", question.line)
         if loop is None:
             loop = self.begin(recorder, question.line, frame, None)
         else:
@@ -304,14 +307,6 @@ def leaving_answer(file: str, number: int) -> bool | None:
                 if body and isinstance(body[-1], (ast.Break, ast.Return)):
                     return answer
     return None
-
-
-def frame_of_model() -> FrameType | None:
-    """The innermost frame of the model that is running."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and kind_of_frame(frame) != "model":
-        frame = frame.f_back
-    return frame
 
 
 # What names stand for.
@@ -461,6 +456,9 @@ class Walkable(list):  # type: ignore[type-arg]
 
     def __iter__(self) -> Iterator[Any]:
         if self.recorder.structure is not None:  # code that is not lowered makes as many turns as in this run
+            line = line_of_model()
+            if line is not None:
+                self.recorder.walked.append(line)
             return (self.make(turn) for turn in range(int(self.count)))
         return Walk(self.recorder, self.count, self.make)
 
@@ -491,4 +489,4 @@ class Walkable(list):  # type: ignore[type-arg]
         return iter(Walkable(self.recorder, self.count, lambda turn: self.make(self.count - 1 - turn)))
 
 
-__all__ = ["CHOSEN", "LEAVE", "LOOP", "NUMBER", "TURN", "Loop", "Loops", "Mark", "Walk", "Walkable", "frame_of_model", "names_of"]
+__all__ = ["CHOSEN", "LEAVE", "LOOP", "NUMBER", "TURN", "Loop", "Loops", "Mark", "Walk", "Walkable", "names_of"]

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .assigned import Assignments
+from .yielded import as_list
 
 #: The global name under which lowered code finds the functions in place of branches and loops.
 NAME = "_a2o"
@@ -21,6 +22,7 @@ _RETURNED = f"{NAME}_returned"
 _COMPREHENSION = f"{NAME}_of"
 #: Functions of a generator that a loop can be in place of.
 _FOLDS = ("sum", "any", "all")
+_COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _LOOPS = (ast.For, ast.While)
 
@@ -40,6 +42,8 @@ def lowered(function: ast.FunctionDef, owner: str | None) -> ast.FunctionDef:
         NotLowered: It has no such form.
     """
     made = copy.deepcopy(function)
+    if not as_list(made):
+        raise NotLowered("a generator that is told something, or has no end", function)
     for node in _inside(made.body):
         if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal)):
             raise NotLowered("a generator, or a name from outside that it gives another value", node)
@@ -156,10 +160,15 @@ class _Expressions(ast.NodeTransformer):
             return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        """Functions of comprehensions would stand outside, where its parameters are unknown."""
+        if not any(isinstance(inner, (*_COMPREHENSIONS, ast.NamedExpr)) for inner in ast.walk(node.body)):
+            node.body = self.visit(node.body)
         return node
 
-    visit_ClassDef = visit_AsyncFunctionDef = visit_Lambda  # type: ignore[assignment]
-    visit_DictComp = visit_SetComp = visit_Assert = visit_Lambda  # type: ignore[assignment]
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node
+
+    visit_AsyncFunctionDef = visit_DictComp = visit_SetComp = visit_Assert = visit_ClassDef  # type: ignore[assignment]
 
     # Conditions.
     def visit_If(self, node: Any) -> ast.AST:
@@ -213,7 +222,67 @@ class _Expressions(ast.NodeTransformer):
             return node
         if isinstance(function, ast.Name) and function.id in _FOLDS and len(node.args) == 1 and isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)) and not node.keywords:
             return self._fold(function.id, node.args[0])
+        if isinstance(function, ast.Name) and function.id == "next" and node.args and isinstance(node.args[0], ast.GeneratorExp):
+            return self._first(node)
+        if isinstance(function, ast.Name) and function.id in ("list", "tuple") and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
+            return _call("listed", [function, self.visit(node.args[0])], node)
+        if isinstance(function, ast.Attribute) and function.attr == "sort":
+            self.generic_visit(node)
+            node.func, node.args = _at(ast.Attribute(_name(NAME), "sort_in", ast.Load()), node), [function.value, *node.args]
+            return node
         return self.generic_visit(node)
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """`values.extend(others)`: `values` may be as long as a size says after that."""
+        self.generic_visit(node)
+        value = node.value
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "extend" and isinstance(value.func.value, ast.Name) and len(value.args) == 1:
+            return _assigned(value.func.value.id, _call("extended", [value.func.value, value.args[0]], node), node)  # type: ignore[no-any-return]
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Add) and isinstance(node.target, ast.Name):
+            return _assigned(node.target.id, _call("added", [_name(node.target.id), node.value], node), node)  # type: ignore[no-any-return]
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """An element that a number of the file may choose."""
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or isinstance(node.slice, (ast.Slice, ast.Constant, ast.Tuple, ast.UnaryOp)):
+            return node
+        return _call("item", [node.value, node.slice], node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
+            return _call("repeated_list", [node.left, node.right], node)
+        return node
+
+    def visit_List(self, node: ast.List) -> ast.AST:
+        """`[one, *others]`: lists that are joined."""
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or not any(isinstance(item, ast.Starred) for item in node.elts):
+            return node
+        parts: list[ast.expr] = []
+        for item in node.elts:
+            if isinstance(item, ast.Starred):
+                parts.append(_call("listed", [_name("list"), item.value], item))
+            elif parts and isinstance(parts[-1], ast.List):
+                parts[-1].elts.append(item)
+            else:
+                parts.append(_at(ast.List([item], ast.Load()), item))
+        made = parts[0]
+        for part in parts[1:]:
+            made = _at(ast.BinOp(made, ast.Add(), part), node)
+        return made
+
+    def _first(self, node: ast.Call) -> ast.AST:
+        """`next` of a generator: its first element."""
+        given = node.args[0]
+        assert isinstance(given, ast.GeneratorExp)  # noqa: S101
+        last: ast.stmt = ast.Return(node.args[1]) if len(node.args) > 1 else ast.Raise(_name("StopIteration"))
+        return self._loop_of(given, [], ast.Return(given.elt), [last])
 
     def _fold(self, name: str, node: Any) -> ast.AST:
         """`sum`, `any` or `all` of a generator."""
@@ -411,7 +480,7 @@ def _paths(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield from _path(node)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        yield from _path(node.func.value)
+        yield from _path(node.args[0] if node.func.attr == "sort_in" and node.args else node.func.value)
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield from _path(node.value)
 

@@ -101,6 +101,14 @@ _NUMBERS = (_TORCH + "__init__.py", _TORCH + os.path.join("fx", "experimental", 
 _BRANCHES = os.path.join(os.path.dirname(__file__), "keep.py")
 
 
+def frame_of_model() -> FrameType | None:
+    """The innermost frame of the model that is running."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and kind_of_frame(frame) != "model":
+        frame = frame.f_back
+    return frame
+
+
 def is_asked_by_model() -> bool:
     """Whether Python's code of the model asks for a number, and not PyTorch: it asks through the methods of Python's numbers, and C++ does not."""
     frame = sys._getframe(1)

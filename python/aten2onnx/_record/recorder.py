@@ -13,9 +13,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from .bounded import check_calls
 from .caught import is_caught_in
 from .fakes import Fakes, NoElements, is_unknown
-from .loops import CHOSEN, Loops, frame_of_model
+from .loops import CHOSEN, Loops
 from .numbers import Number, is_from_data, number_of, plain, symbolic
-from .places import Line, Modules, is_asked_by_model, is_branch_of_torch, line_of_model, only_stops
+from .places import Line, Modules, frame_of_model, is_asked_by_model, is_branch_of_torch, line_of_model, only_stops
 from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar_value, sizes_of, symbolic_item
 from .turns import NoBothSides, Turns, is_loop, key_of
 

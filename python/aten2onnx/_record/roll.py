@@ -12,7 +12,7 @@ from .alike import FEWEST, FewTurns, TurnOfItems, Unalike
 from .branches import Ask, Item, Step, Turn
 from .join import Merger
 from .loops import LEAVE, LOOP, NUMBER, TURN, Loop
-from .numbers import Number, is_from_data
+from .numbers import Number, is_from_data, number_of
 from .recorder import Call, Recorder
 from .references import values_in
 from .rolling import Rolling
@@ -185,6 +185,8 @@ class Roller:
     def loop(self, loop: Loop, items: list[Item]) -> list[Item]:
         turns = self._turns(loop, items)
         if not turns:
+            if number_of(loop.count) is not None and self.recorder.loops.without != loop.number:  # type: ignore[union-attr]
+                raise FewTurns(loop.line)  # it may make some at other inputs
             for name, number in loop.states[-1].items():
                 raw = loop.raw[-1][name]
                 if isinstance(number, Number) and number is not raw:

@@ -37,7 +37,12 @@ def united(first: Run, others: list[Run]) -> Recorder:
         Parted: The calls differ, or a number has no expression.
     """
     recorder = first.recorder
-    _check_targets(first, others)
+    try:
+        _check_targets(first, others)
+    except Parted as parted:
+        if first.recorder.structure is not None:  # loops of functions that are not lowered yet
+            parted.loop_lines = [*parted.loop_lines, *first.recorder.walked]
+        raise
     try:
         _tie(first, others)
     except Parted as parted:

@@ -20,7 +20,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import _disable_current_modes
 
-from . import grown
+from . import folds, grown
 from .grown import Grown
 from .kinds import Kind
 from .loops import Walkable
@@ -30,8 +30,10 @@ from .places import is_installed, kind_of_file, line_of_model
 from .ranges import Numbers, list_, lists_ranges
 from .recorder import Recorder, Unrecorded
 from .sources import has_line, names_without_use
+from .states import UNDEFINED
 from .tensors import Tracked, has_foreign, sizes_of
 from .walks import FUNCTIONS, WALKS, numbers_of
+from .writes import write_whole
 
 aten = torch.ops.aten
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -94,6 +96,10 @@ def _extreme(name: str) -> Any:
     def extreme(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and isinstance(args[0], Grown):
             return getattr(grown.tensor(args[0], args[0].rows.dtype), name)().item()
+        if len(args) == 1 and kwargs.keys() <= {"key", "default"}:
+            found = folds.extreme(name == "max", args[0], kwargs.get("key"), kwargs.get("default", UNDEFINED))
+            if found is not NotImplemented:
+                return found
         values = args[0] if len(args) == 1 and not kwargs and isinstance(args[0], (list, tuple)) else args
         if kwargs or len(values) < 2 or not any(isinstance(value, _SYMBOLIC) for value in values):
             return plain_one(*args, **kwargs)
@@ -162,6 +168,10 @@ def _shadow_of(name: str, value: Any) -> Any:
     """What a global name of a module is while a run is recorded; None if it stays."""
     if value is math:
         return _Module(math, _functions(math, False))
+    if isinstance(value, ModuleType) and value.__name__ in folds.OF_MODULES:
+        return _Module(value, folds.OF_MODULES[value.__name__])
+    if id(value) in folds.OF_FUNCTIONS:
+        return folds.OF_FUNCTIONS[id(value)]
     numpy = sys.modules.get("numpy")
     if numpy is not None and value is numpy:
         return _Module(numpy, {**_functions(numpy, True), "prod": _prod(numpy.prod)})
@@ -174,6 +184,8 @@ def _shadow_of(name: str, value: Any) -> Any:
 #: The classes of what may have a shadow: modules, and functions of math and NumPy.
 _SHADOWED = (ModuleType, type(math.sqrt), type(sys.modules["numpy"].sqrt)) if "numpy" in sys.modules else (ModuleType, type(math.sqrt))
 def _sum(values: Any, start: Any = 0) -> Any:
+    if isinstance(values, Walkable) and Recorder.current is not None and Recorder.current.structure is not None:
+        return folds.total(values, start)
     if not isinstance(values, Grown):
         return builtins.sum(values, start)
     values._check()
@@ -182,12 +194,24 @@ def _sum(values: Any, start: Any = 0) -> Any:
     return total if type(start) is int and start == 0 else start + total
 
 
-def _list(*values: Any) -> Any:
-    return values[0].copy() if len(values) == 1 and isinstance(values[0], Grown) else builtins.list(*values)
+def _quantified(name: str) -> Any:
+    plain_one = getattr(builtins, name)
+
+    def quantified(values: Any) -> Any:
+        found = folds.listed(values) if isinstance(values, Walkable) else values
+        if not isinstance(found, Grown):
+            return plain_one(found)
+        found._check()
+        return getattr(found.rows != 0, name)().item()
+
+    return quantified
 
 
 def _sorted(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
-    """Numbers in their order: each two are exchanged if they are not."""
+    """Numbers in their order: each two are exchanged if they are not. In lowered code other things have an order, too."""
+    made = folds.sorted_(values, key, reverse)
+    if made is not NotImplemented:
+        return made
     if key is not None or not isinstance(values, (list, tuple)) or not 1 < len(values) <= 8 or not any(isinstance(value, (torch.SymInt, torch.SymFloat)) for value in values):
         return builtins.sorted(values, key=key, reverse=reverse)
     found = builtins.list(values)
@@ -198,7 +222,7 @@ def _sorted(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
     return found[::-1] if reverse else found
 
 
-_BUILTINS = {"sorted": _sorted, "sum": _sum, "int": int_, "float": float_, "len": _len, "min": _extreme("min"), "max": _extreme("max"), "round": _round, **WALKS}
+_BUILTINS = {"any": _quantified("any"), "all": _quantified("all"), "map": folds.map_, "filter": folds.filter_, "sorted": _sorted, "sum": _sum, "int": int_, "float": float_, "len": _len, "min": _extreme("min"), "max": _extreme("max"), "round": _round, **WALKS}
 #: Code that asks for the class of a number would not know the one above.
 _IDENTITY = re.compile(r"\btype\([^()]*\) (is|is not|in|not in) |dtype\s*=\s*(int|float)\b|\b(to|view|astype|type)\((int|float)\)")
 
@@ -314,7 +338,7 @@ def _changes_in(names: dict[str, Any]) -> Changes:
     if "list" not in names and lists_ranges(file):
         changes.append((names, "list", list_))
     for name, value in names.items():
-        if type(value) in _SHADOWED and not name.startswith("__"):
+        if (type(value) in _SHADOWED or id(value) in folds.OF_FUNCTIONS) and not name.startswith("__"):
             found = _shadow_of(name, value)
             if found is not None:
                 changes.append((names, name, found))
@@ -415,9 +439,12 @@ def _setitem(tensor: Any, index: Any, value: Any) -> Any:
         return NotImplemented
     parts = _parts_with_cuts(index)
     if parts is None:
-        return NotImplemented
+        return None if write_whole(tensor, index if isinstance(index, tuple) else (index,), value) else NotImplemented
     found, rest = _cut(tensor, parts)
-    found[(Ellipsis,) if all(isinstance(part, slice) for part in rest) else tuple(rest)] = value
+    if all(isinstance(part, slice) for part in rest):
+        rest = [Ellipsis]
+    if not write_whole(found, tuple(rest), value):
+        found[tuple(rest)] = value
     return None
 
 
@@ -450,7 +477,7 @@ def _parts_with_cuts(index: Any) -> tuple[Any, ...] | None:
 def _has_symbolic_bound(index: Any) -> bool:
     parts = index if isinstance(index, tuple) else (index,)
     bounds = [bound for part in parts for bound in ((part.start, part.stop, part.step) if isinstance(part, slice) else (part,))]
-    return any(isinstance(bound, torch.SymInt) for bound in bounds)
+    return any(isinstance(bound, torch.SymInt) or (isinstance(bound, Tracked) and bound.actual.dim() == 0) for bound in bounds)
 
 
 def _of_numbers(part: Any) -> Any:

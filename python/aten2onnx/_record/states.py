@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
 import torch
 
+from .containers import copy_of, is_object, is_tuple, item_at, items_of, remade, set_item
 from .grown import Grown
 from .numbers import number_of, plain
 from .turns import NoBothSides, key_of
@@ -89,33 +90,48 @@ class Snapshot:
     Attributes:
         leaves: What is in lists, tuples and dictionaries, or stands for itself, by its place.
         lengths: The lengths of lists, by their places.
+        containers: Lists, dictionaries and objects, by their places.
     """
 
     def __init__(self, values: Values) -> None:
         self.values = dict(values)
         self.leaves: dict[Place, Any] = {}
         self.lengths: dict[Place, int] = {}
+        self.containers: dict[Place, Any] = {}
         self._copies: list[tuple[Any, Any]] = []
         seen: set[int] = set()
         for name, value in values.items():
-            self._walk((name,), value, seen)
+            if not self._is_attribute(name):
+                self._walk((name,), value, seen)
 
     def _walk(self, place: Place, value: Any, seen: set[int]) -> None:
         if isinstance(value, Grown):
             self.leaves[place] = value.copy()
             self._copies.append((value, value.rows))
             return
-        if type(value) not in (list, tuple, dict) or (id(value) in seen and type(value) is not tuple):
-            if type(value) not in (list, dict):
-                self.leaves[place] = value
+        if type(value) not in (list, dict) and not is_tuple(value) and not is_object(value):
+            self.leaves[place] = value
             return
-        if type(value) is not tuple:
+        if not is_tuple(value):
+            self.containers[place] = value
+            if id(value) in seen:
+                return
             seen.add(id(value))
-            self._copies.append((value, value.copy()))
+            self._copies.append((value, dict(vars(value)) if is_object(value) else value.copy()))
         if type(value) is list:
             self.lengths[place] = len(value)
-        for key, item in value.items() if type(value) is dict else enumerate(value):
+        for key, item in items_of(value):
             self._walk((*place, key), item, seen)
+
+    def _is_attribute(self, name: str) -> bool:
+        """Whether a name is that of an attribute of an object whose attributes have places already."""
+        first, *rest = name.split(".")
+        found = self.values.get(first, UNDEFINED)
+        for key in rest:
+            if not is_object(found):
+                return False
+            found = vars(found).get(key, UNDEFINED)
+        return bool(rest)
 
     def restore(self, get: Callable[[], Values], set_: Callable[[Values], None]) -> None:
         """Gives names and what they lead to their values back."""
@@ -125,8 +141,9 @@ class Snapshot:
             elif type(container) is list:
                 container[:] = copy
             else:
-                container.clear()
-                container.update(copy)
+                inside = vars(container) if is_object(container) else container
+                inside.clear()
+                inside.update(copy)
         now = get()
         set_({name: value for name, value in self.values.items() if now.get(name, UNDEFINED) is not value and not ("." in name and value is UNDEFINED)})
 
@@ -134,41 +151,75 @@ class Snapshot:
         """Whether there was a list, tuple or dictionary at a place."""
         return place in self.lengths or any(known[: len(place)] == place and len(known) > len(place) for known in self.leaves)
 
+    def is_in_leaf(self, place: Place) -> bool:
+        """Whether something stood here that had no parts."""
+        return any(self.leaves.get(place[:length], UNDEFINED) is not UNDEFINED for length in range(1, len(place)))
+
     def at(self, place: Place) -> Any:
         """The value at a place, also one in what was not assigned then."""
         return self.leaves.get(place, UNDEFINED)
 
 
-def copied(value: Any) -> Any:
-    """A value with lists, tuples and dictionaries of its own."""
-    if isinstance(value, Grown):
-        return value.copy()
-    if type(value) in (list, tuple):
-        return type(value)(map(copied, value))
-    return {key: copied(item) for key, item in value.items()} if type(value) is dict else value
+class Copies(dict[str, Any]):
+    """Values of names with lists, tuples, dictionaries and objects of their own.
+
+    Attributes:
+        origins: What a list, dictionary or object is a copy of, by the number of the copy.
+    """
+
+    def __init__(self, values: Values) -> None:
+        super().__init__()
+        self.origins: dict[int, Any] = {}
+        self._made: dict[int, Any] = {}
+        self.update({name: self._copied(value) for name, value in values.items()})
+
+    def _copied(self, value: Any) -> Any:
+        if isinstance(value, Grown):
+            return value.copy()
+        if is_tuple(value):
+            return remade(value, [self._copied(item) for item in value])
+        if type(value) not in (list, dict) and not is_object(value):
+            return value
+        if id(value) not in self._made:
+            made = self._made[id(value)] = copy_of(value)
+            self.origins[id(made)] = value
+            for key, item in items_of(value):
+                set_item(made, key, self._copied(item))
+        return self._made[id(value)]
 
 
 def value_at(values: Values, place: Place) -> Any:
     found: Any = values[place[0]]
     for key in place[1:]:
-        found = found[key]
+        found = item_at(found, key)
     return found
 
 
+def put_copies(values: Values, places: Iterable[Place]) -> None:
+    """Puts copies of lists, dictionaries and objects in their places: other names may stand for them."""
+    for place in sorted(places, key=len):
+        try:
+            found = value_at(values, place)
+        except (KeyError, IndexError, TypeError):
+            continue
+        if type(found) in (list, dict) or is_object(found):
+            put(values, place, copy_of(found))
+
+
 def put(values: Values, place: Place, leaf: Any) -> None:
-    """Puts something in a place. Lists and dictionaries stay the same ones."""
+    """Puts something in a place. Lists, dictionaries and objects stay the same ones."""
     if len(place) == 1:
         values[place[0]] = leaf
         return
     inside = value_at(values, place[:-1])
-    if type(inside) is tuple:
-        put(values, place[:-1], (*inside[: place[-1]], leaf, *inside[place[-1] + 1 :]))
+    if is_tuple(inside):
+        put(values, place[:-1], remade(inside, [*inside[: place[-1]], leaf, *inside[place[-1] + 1 :]]))
     else:
-        inside[place[-1]] = leaf
+        set_item(inside, place[-1], leaf)
 
 
 def names_of_places(places: Iterator[Place]) -> list[str]:
     return [".".join(map(str, place)) for place in places]
 
 
-__all__ = ["UNDEFINED", "Place", "Poison", "Snapshot", "Values", "copied", "is_number", "is_number_of", "is_same", "put", "refuse", "value_at"]
+__all__ = ["Copies", "UNDEFINED", "Place", "Poison", "Snapshot", "Values", "is_number", "is_number_of", "is_same", "put", "put_copies", "refuse", "value_at"]

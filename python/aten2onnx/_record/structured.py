@@ -17,18 +17,21 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from . import folds
 from .align import kind_of
 from .attempts import Attempt
 from .caught import is_caught_in
-from .grown import Grown, OtherSizes, grown
+from .grown import DTYPES, Grown, OtherSizes, grown
 from .joined_sides import JoinedSides
 from .loops import Mark, Walkable
 from .numbers import Number, number_of, plain, symbolic
+from .picked import item_of
 from .places import line_of_model
+from .ranges import Numbers
 from .recorder import Call, Question, Recorder
-from .states import UNDEFINED, Place, Poison, Snapshot, Values, copied, is_number, refuse
+from .states import UNDEFINED, Place, Poison, Copies, Snapshot, Values, is_number, refuse
 from .tensors import Tracked, Value, scalar_value, sizes_of, symbolic_item
-from .turns import NoBothSides, Turns, key_of
+from .turns import NoBothSides, Turns, check_depth, key_of
 from .walks import rows_of
 from .written import BRANCH, ONE_SIDE, Get, Set, ATTEMPTS, MOST_TURNS, Block, RawBranch, Again, Peel, OWN, Plan, TurnsOfLoop, asks_for_turn
 
@@ -149,6 +152,44 @@ class Structure:
         self.branch(test, lambda: box.update(value=yes()), lambda: box.update(value=no()), lambda: dict(box), box.update)
         return box["value"]
 
+    @staticmethod
+    def listed(kind: Any, values: Any) -> Any:
+        """`list(values)` or `tuple(values)`."""
+        if kind not in (list, tuple) or isinstance(values, Numbers):
+            return kind(values)
+        found = folds.listed(values)
+        return found if isinstance(found, Grown) or kind == list else tuple(found)
+
+    sort_in = staticmethod(folds.sort_in)
+
+    def item(self, container: Any, index: Any) -> Any:
+        """`container[index]`."""
+        return item_of(self, container, index)
+
+    @staticmethod
+    def extended(values: Any, others: Any) -> Any:
+        """`values.extend(others)`. Returns what the name stands for then."""
+        if type(values) is list and isinstance(others, (Grown, Walkable)):
+            return values + folds.listed(others)
+        values.extend(others)
+        return values
+
+    @staticmethod
+    def added(value: Any, other: Any) -> Any:
+        """`value += other`."""
+        if type(value) is list and isinstance(other, (Grown, Walkable)):
+            return value + folds.listed(other)
+        value += other
+        return value
+
+    def repeated_list(self, elements: Any, count: Any) -> Any:
+        """`[element] * count`."""
+        number = number_of(count)
+        if number is None or self.turns._is_static(number) or len(elements) != 1 or not is_number(elements[0]) or self.recorder.fakes is not None:
+            return elements * count
+        kind = type(plain(elements[0]))
+        return Grown(torch.full([torch.sym_max(count, 0)], elements[0], dtype=DTYPES[kind]), kind, None, line_of_model())
+
     # What is written down.
     @contextmanager
     def _written_to(self, block: Block) -> Iterator[Block]:
@@ -218,6 +259,8 @@ class Structure:
             (yes if (number if type(number) is bool else number.value) else no)()
             return
         line, answer = line_of_model(), bool(number.value)
+        if self.turned and line is not None:
+            check_depth(line)
         run = {True: yes, False: no}
         before = Snapshot(get())
         question = self._question(number, answer, line)
@@ -252,14 +295,15 @@ class Structure:
 
     def _other_side(self, run: Callable[[], None], number: Number, answer: bool, get: Get, set_: Set, before: Snapshot) -> tuple[Values, Block, Exception | None]:
         """A side that the inputs do not take."""
-        block, values, failure = Block(), {}, None
+        block, failure = Block(), None
+        values: Values = {}
         self.turned += 1
         try:
             with self._journal() as journal:
                 try:
                     with self._written_to(block), self._knowing(number, answer):
                         run()
-                    values = copied(get())
+                    values = Copies(get())
                 except OWN:
                     raise
                 except Exception as error:  # whatever the model raises on a side that its inputs do not take
@@ -273,7 +317,7 @@ class Structure:
 
     def _join(self, question: Question, mine: Values, theirs: Values, blocks: tuple[Block, Block], get: Get, set_: Set, before: Snapshot) -> None:
         """Makes results of what names stand for after both sides."""
-        join, self.near = JoinedSides(self, question, blocks), before.leaves
+        join, self.near = JoinedSides(self, question, blocks, getattr(theirs, "origins", {})), before.leaves
         found = {name: join.merged(value, theirs.get(name, UNDEFINED), name) for name, value in mine.items()}
         set_({name: value for name, value in found.items() if value is not mine[name]})
         self._mark(BRANCH, RawBranch(question, blocks, join.results), question.line)
@@ -283,6 +327,10 @@ class Structure:
         """`for`."""
         if isinstance(values, Poison):
             raise refuse(values)
+        if isinstance(values, folds.Chain):
+            for part in values.parts:
+                self._or_left(is_left, partial(self.walked, part, is_left, body, get, set_), get, set_)
+            return
         walk = Walkable(self.recorder, values.count, values.element) if isinstance(values, Grown) else rows_of(values)
         if walk is None or self.recorder.fakes is not None:
             self._unrolled(values, is_left, body, get, set_)
@@ -311,13 +359,17 @@ class Structure:
     def _unrolled(self, values: Any, is_left: Any, body: Any, get: Get, set_: Set) -> None:
         """A loop of a fixed number of turns. After a turn that may leave it, the next ones are on a side of a branch."""
         for value in values:
-            left = False if is_left is None else self.condition(is_left())
-            if left is True:
+            if self._or_left(is_left, partial(body, value), get, set_):
                 return
-            if left is False:
-                body(value)
-            else:
-                self.branch(symbolic(left.sym_not()), partial(body, value), lambda: None, get, set_)
+
+    def _or_left(self, is_left: Any, run: Callable[[], None], get: Get, set_: Set) -> bool:
+        """Runs the next part of a loop, on a side of a branch if the part before may have left it. Whether it has."""
+        left = False if is_left is None else self.condition(is_left())
+        if left is False:
+            run()
+        elif left is not True:
+            self.branch(symbolic(left.sym_not()), run, lambda: None, get, set_)
+        return left is True
 
     def repeated(self, test: Any, is_left: Any, body: Any, get: Get, set_: Set) -> None:
         """`while`."""

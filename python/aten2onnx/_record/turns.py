@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from .numbers import Number
-from .places import tree_of
+from .places import frame_of_model, tree_of
 
 if TYPE_CHECKING:
     from .recorder import Question
@@ -20,6 +20,10 @@ Place = tuple[str, int, int]
 _MOST = 200
 
 
+#: A function that calls itself is recorded so many calls deep: a side that inputs do not take may have no end.
+_DEEP = 32
+
+
 class NoBothSides(Exception):
     """A branch whose sides cannot both be in a file: why, and its line."""
 
@@ -29,6 +33,21 @@ class NoBothSides(Exception):
         self.line = line
         #: The line of a branch that may have both sides.
         self.branch: Any = None
+
+
+def check_depth(line: Any) -> None:
+    """Compares how many calls of the function that asks are within one another.
+
+    Raises:
+        NoBothSides: There are too many.
+    """
+    frame = asking = frame_of_model()
+    count = 0
+    while frame is not None and asking is not None:
+        count += frame.f_code is asking.f_code
+        frame = frame.f_back
+    if count > _DEEP:
+        raise NoBothSides(f"a function calls itself more than {_DEEP} times, as a size or data ask", line)
 
 
 class Turns:
@@ -68,6 +87,7 @@ class Turns:
         self.is_static = is_static
         self.wanted = dict(wanted or {})
         self._times: dict[tuple[str, int], int] = {}
+        self._asking: dict[tuple[str, int], int] = {}
         self.given: dict[Place, bool] = {}
         self.lines = lines
         self.forced = forced
@@ -96,6 +116,8 @@ class Turns:
             default: Its answer, if none is forced.
         """
         line = question.line
+        if line is not None and self._is_often(line):
+            check_depth(line)
         if line is None or not self.is_turned(question):
             return question
         key = key_of(question.number)
@@ -111,6 +133,11 @@ class Turns:
         self.asked[place] = question
         self._answers[key] = self.given[at] = answer
         return question
+
+    def _is_often(self, line: Any) -> bool:
+        """Whether a line has asked a good many times since this was said last."""
+        self._asking[line.place] = count = self._asking.get(line.place, 0) + 1
+        return count % _DEEP == 0
 
     def _place(self, line: Any) -> Place:
         count = self._times.get(line.place, 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 from typing import Any
 
 import torch
@@ -13,11 +14,14 @@ from .loops import Walkable
 from .numbers import number_of, plain
 from .places import line_of_model
 from .ranges import Numbers, is_listed
-from .recorder import Recorder
+from .recorder import Question, Recorder
 from .tensors import Tracked, sizes_of
 from .turns import is_unpacked
 
 aten = torch.ops.aten
+
+#: Functions that take one element after the other.
+_WALKING = re.compile(r"\b(map|filter|reduce|accumulate|pairwise|islice|takewhile|product|combinations|sorted|enumerate|zip)\(")
 
 
 def _is_rolled() -> bool:
@@ -41,10 +45,10 @@ class _Range(Kind):
         if isinstance(step, torch.SymInt):
             return builtins.range(*args)
         if is_listed():
-            return Numbers(start, step, _count(start, stop, step))
+            return Numbers(start, step, count_of_range(start, stop, step))
         if not _is_rolled():
             return builtins.range(*args)
-        return Walkable(_recorder(), _count(start, stop, step), lambda turn: start + turn * step if step != 1 else turn if isinstance(start, int) and start == 0 else start + turn)
+        return Walkable(_recorder(), count_of_range(start, stop, step), lambda turn: start + turn * step if step != 1 else turn if isinstance(start, int) and start == 0 else start + turn)
 
 
 class range_(metaclass=_Range):
@@ -56,7 +60,7 @@ def _recorder() -> Recorder:
     return Recorder.current
 
 
-def _count(start: Any, stop: Any, step: int) -> Any:
+def count_of_range(start: Any, stop: Any, step: int) -> Any:
     whole = stop - start if step > 0 else start - stop
     step = abs(step)
     count = whole if step == 1 else (whole + step - 1) // step
@@ -147,8 +151,15 @@ def _iter(tensor: Any) -> Any:
 def _note_line(tensor: Tracked, axis: int) -> None:
     """Notes the line of a loop over as many slices as there are in this run."""
     line = line_of_model()
-    if line is not None and isinstance(sizes_of(tensor)[axis], torch.SymInt):
+    size = sizes_of(tensor)[axis]
+    if not isinstance(size, torch.SymInt):
+        return
+    if line is not None:
         tensor.recorder.walked.append(line)
+    number = number_of(size)
+    if tensor.actual.shape[axis] == 0 and number is not None:  # no call and no branch tells of slices that are not there
+        recorder = tensor.recorder
+        recorder.questions.append(Question("int", number, 0, line, line is not None, len(recorder.calls)))
 
 
 def _is_walked() -> bool:
@@ -156,7 +167,7 @@ def _is_walked() -> bool:
     line = line_of_model()
     if line is None or is_unpacked(*line.place):
         return False
-    return _is_rolled() and (" for " in line.text or line.text.startswith("for ") or " = " in line.text)
+    return _is_rolled() and (" for " in line.text or line.text.startswith("for ") or " = " in line.text or _WALKING.search(line.text) is not None)
 
 
 def _unbind(tensor: Any, dim: int = 0) -> Any:
@@ -206,4 +217,4 @@ FUNCTIONS: dict[Any, Any] = {
     torch.split: _split,
 }
 
-__all__ = ["FUNCTIONS", "WALKS", "numbers_of", "rows_of"]
+__all__ = ["FUNCTIONS", "WALKS", "count_of_range", "numbers_of", "rows_of"]
