@@ -63,7 +63,15 @@ pub fn check_with_base(base: Sources, own: Sources, schemas: impl Into<Arc<Schem
         (0..sources.files.len()).map(|i| syntax::parse_file(&sources, FileId(i as u32), &mut diagnostics)).collect();
     let schemas = schemas.into();
     let prove = |_: &Items, program: &Program, out: &mut Vec<_>| coverage::check(program, &schemas, None, None, out);
-    check_files(sources, first, &files, schemas.clone(), diagnostics, prove)
+    check_files(sources, first, &files, schemas.clone(), diagnostics, None, prove)
+}
+
+/// Who wants to know the errors of some files before all files are proved.
+pub(crate) struct Early<'a> {
+    /// The files.
+    pub files: &'a [FileId],
+    /// Gets the errors of syntax, names and types in these files.
+    pub tell: &'a mut dyn FnMut(&[Diagnostic]),
 }
 
 /// Checks files that were parsed, and proves the rules with `prove`. Those from `first` on are checked over a base. `diagnostics` are the errors of the
@@ -74,16 +82,25 @@ pub(crate) fn check_files(
     files: &[File],
     schemas: Arc<Schemas>,
     mut diagnostics: Vec<Diagnostic>,
+    early: Option<Early<'_>>,
     prove: impl FnOnce(&Items, &Program, &mut Vec<Diagnostic>) -> Matrix,
 ) -> Checked {
     let unread = !diagnostics.is_empty();
     let mut items = collect::collect(files, &mut diagnostics);
     items.keep_overrides(FileId(first as u32));
     check::facts::refuse_over_base(&items, FileId(first as u32), &mut diagnostics);
+    let spans: Vec<Span> = files.iter().flat_map(|file| file.items.iter().map(|item| item.span)).collect();
+    if let Some(Early { files, tell }) = early {
+        let mut found = diagnostics.clone();
+        check::check_bodies(&items, &sources, FileId(first as u32), &schemas, files, &mut found);
+        found.retain(|d| files.contains(&d.primary.0.file));
+        let wrong = found.len();
+        suppress::follow_on_errors(&mut found, wrong, unread, &spans);
+        tell(&found);
+    }
     let program = check::check(&items, &sources, FileId(first as u32), &schemas, &mut diagnostics);
     let wrong = diagnostics.len();
     let matrix = prove(&items, &program, &mut diagnostics);
-    let spans: Vec<Span> = files.iter().flat_map(|file| file.items.iter().map(|item| item.span)).collect();
     suppress::follow_on_errors(&mut diagnostics, wrong, unread, &spans);
     let mut checked = Checked { sources, base: first, schemas, program, matrix, diagnostics: Vec::new() };
     diagnostics.retain(|d| checked.is_own(d.primary.0.file) || !suppress::OF_OVERRIDES.contains(&d.code));

@@ -41,6 +41,41 @@ pub struct Program {
     pub examples: Vec<Example>,
     /// Every branch of every rule; the index is its number.
     pub arms: Vec<Arm>,
+    /// Where names are bound and used.
+    pub links: Links,
+}
+
+/// Where names are bound and used, for editors. The rows of a family repeat those of its body.
+#[derive(Debug, Clone, Default)]
+pub struct Links {
+    /// What parameters, `let`, patterns, comprehensions, folds and closures bind.
+    pub bound: Vec<Bound>,
+    /// The places that name something bound, each with the place where it is bound.
+    pub uses: Vec<(Span, Span)>,
+    /// The calls of helpers: the place of the name, and the helper in the checked program.
+    pub calls: Vec<(Span, String)>,
+}
+
+/// A name that is bound.
+#[derive(Debug, Clone)]
+pub struct Bound {
+    /// Where.
+    pub span: Span,
+    /// The name.
+    pub name: String,
+    /// Its type.
+    pub ty: Ty,
+    /// It is a parameter of a header.
+    pub is_param: bool,
+}
+
+impl Links {
+    /// Moves all of them to the end of these.
+    pub(crate) fn append(&mut self, other: Links) {
+        self.bound.extend(other.bound);
+        self.uses.extend(other.uses);
+        self.calls.extend(other.calls);
+    }
 }
 
 impl Program {

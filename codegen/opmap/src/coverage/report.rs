@@ -6,7 +6,7 @@ use super::opsets::Opsets;
 use super::trace::Trace;
 use super::{Coverage, Gap, ranges};
 use crate::check::lower_header;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, FixPlace};
 use crate::schema::onnx::Version;
 use crate::schema::onnx_diff::shape_differences;
 use crate::source::Span;
@@ -57,7 +57,11 @@ impl Coverage<'_> {
                     true => format!("opset {newest} reaches this too and gets no value"),
                     false => format!("no opset above {newest} reaches this"),
                 };
-                out.push(inexact(*site, *since, &label).help(format!("write `since {exact}`")));
+                out.push(inexact(*site, *since, &label).help(format!("write `since {exact}`")).fix(
+                    format!("write `since {exact}`"),
+                    FixPlace::Number(*site),
+                    exact.to_string(),
+                ));
             }
         }
         for (site, (since, needed)) in &trace.since_statements {
@@ -101,7 +105,17 @@ impl Coverage<'_> {
         let mut diagnostic = Diagnostic::new("E0701", *site, text)
             .label("neither native nor lowered there")
             .note(fact)
-            .help(format!("add `{lower}`, or declare the gap with `since {missing} \"why\"`"));
+            .help(format!("add `{lower}`, or declare the gap with `since {missing} \"why\"`"))
+            .fix(
+                format!("declare the gap: `since {missing}`"),
+                FixPlace::Header(*site),
+                format!("since {missing} \"why\""),
+            )
+            .fix(
+                format!("add `lower {op} before {missing}`"),
+                FixPlace::AfterItem(*site),
+                format!("{lower} = since {missing} \"why\""),
+            );
         if way.path.len() > 1 {
             let path = way.path.iter().chain([&op.to_owned()]).map(|name| format!("`{name}`")).collect::<Vec<_>>();
             diagnostic = diagnostic.note(format!("the path: {}", path.join(" -> ")));
