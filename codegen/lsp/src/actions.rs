@@ -86,20 +86,18 @@ fn place(document: &Document, fix: &Fix, at: Range<usize>) -> Option<(Range<usiz
             Some((number.range(), fix.text.clone()))
         }
         FixPlace::Argument(_) => {
-            let close = text.get(at.clone())?.trim_end().strip_suffix(')')?.len() + at.start;
-            let before = text.get(at.start..close)?.trim_end();
+            let before = text.get(..closing(document, at.start, "(")?)?.trim_end();
             let separator = match before.chars().next_back() {
                 Some('(') => "",
                 Some(',') => " ",
                 _ => ", ",
             };
-            insert(at.start + before.len(), format!("{separator}{}", fix.text))
+            insert(before.len(), format!("{separator}{}", fix.text))
         }
         FixPlace::Arm(_) => {
-            let close = text.get(at.clone())?.trim_end().strip_suffix('}')?.len() + at.start;
-            let before = text.get(at.start..close)?.trim_end();
+            let before = text.get(..closing(document, at.start, "{")?)?.trim_end();
             let separator = if before.ends_with([',', '{']) { " " } else { ", " };
-            insert(at.start + before.len(), format!("{separator}{}", fix.text))
+            insert(before.len(), format!("{separator}{}", fix.text))
         }
         FixPlace::ItemStart(_) => insert(item.start, format!("{} ", fix.text)),
         FixPlace::Header(_) => {
@@ -117,6 +115,22 @@ fn place(document: &Document, fix: &Fix, at: Range<usize>) -> Option<(Range<usiz
         }
         FixPlace::AfterItem(_) => insert(item.end, format!("\n{}", fix.text)),
     }
+}
+
+/// The bracket that closes the first one of its kind after a place.
+fn closing(document: &Document, from: usize, bracket: &str) -> Option<usize> {
+    let (text, words) = (&document.text, &document.words);
+    let first = words.tokens.iter().position(|token| token.start >= from && token.text(text) == bracket)?;
+    let mut depth = 0usize;
+    for token in words.tokens.get(first..)? {
+        match token.kind {
+            Kind::Open => depth += 1,
+            Kind::Close if depth == 1 => return Some(token.start),
+            Kind::Close => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Where the body of an item begins: `=` or `{` after its header.

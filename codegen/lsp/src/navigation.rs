@@ -9,7 +9,7 @@ use lsp_types::{Location, Position, Range};
 use crate::analysis::Analysis;
 use crate::document::{Document, uri_of};
 use crate::state::State;
-use crate::words::FullName;
+use crate::words::{FullName, Head};
 
 /// Where the name at a place is defined: where it is bound, its helper, its rule; an operator's lowerings and its schema. At a definition itself: what it is
 /// made for, PyTorch's or ONNX's schema, or the Rust of an `extern fn`.
@@ -18,7 +18,9 @@ pub fn definition(state: &State, document: &Document, file: Option<FileId>, at: 
     if document.words.is_comment(at) {
         return Vec::new();
     }
-    let is_here = head.as_ref().is_some_and(|head| head.name.range == name.range);
+    let defines =
+        |head: &Head| matches!(head.keyword.as_str(), "map" | "lower" | "raise") || head.keyword.ends_with("fn");
+    let is_here = head.as_ref().is_some_and(|head| head.name.range == name.range && defines(head));
     if let Some(file) = file.filter(|_| !name.text.contains("::")) {
         let bound = state.ask(file, at, |known, at| {
             let bound = known.analysis.bound_at(known.file, at)?;

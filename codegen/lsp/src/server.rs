@@ -44,8 +44,8 @@ pub struct Server<'c> {
     /// The number of the newest state that the checker got, and of the last one that it is done with.
     sent: u64,
     done: u64,
-    /// What the editor shows, by file.
-    shown: BTreeMap<String, Vec<Diagnostic>>,
+    /// What the editor shows, by file, and of which version.
+    shown: BTreeMap<String, (Option<i32>, Vec<Diagnostic>)>,
 }
 
 /// Answers until the editor says goodbye.
@@ -323,18 +323,21 @@ impl Server<'_> {
     fn show_again(&mut self, file: FileId) {
         let Some(document) = self.state.by_id(file) else { return };
         let (uri, version) = (document.uri.clone(), document.version);
-        if let Some(errors) = self.shown.remove(uri.as_str()) {
+        if let Some((_, errors)) = self.shown.remove(uri.as_str()) {
             self.show(&uri, version, errors);
         }
     }
 
     fn show(&mut self, uri: &Uri, version: Option<i32>, errors: Vec<Diagnostic>) {
         let before = self.shown.get(uri.as_str());
-        let is_same = before.map_or(errors.is_empty() && version.is_none(), |before| *before == errors);
+        let is_same = match before {
+            Some((shown, before)) => *shown == version && *before == errors,
+            None => errors.is_empty() && version.is_none(),
+        };
         if is_same {
             return;
         }
-        self.shown.insert(uri.as_str().to_owned(), errors.clone());
+        self.shown.insert(uri.as_str().to_owned(), (version, errors.clone()));
         self.notify(note::PublishDiagnostics::METHOD, &PublishDiagnosticsParams::new(uri.clone(), errors, version));
     }
 

@@ -88,7 +88,7 @@ fn request(editor: &mut Editor, folder: &Path, line: &str) -> String {
             return errors(editor);
         }
         "change" | "type" => {
-            let (old, new) = rest.split_once(" -> ").unwrap();
+            let (old, new) = rest.split_once(" ~> ").unwrap();
             let (old, new) = (unescaped(old), unescaped(new));
             let text = editor.open[path].0.clone();
             let at = text.find(&old).unwrap_or_else(|| panic!("`{old}` is not in {path}"));
@@ -134,7 +134,7 @@ fn request(editor: &mut Editor, folder: &Path, line: &str) -> String {
     let document = json!({"uri": editor.uri(path)});
     let text = editor.open.get(path).map(|(text, _)| text.clone()).unwrap_or_default();
     let (rest, name) = match what {
-        "rename" => rest.rsplit_once(" -> ").unwrap(),
+        "rename" => rest.rsplit_once(" ~> ").unwrap(),
         _ => (rest, ""),
     };
     let marked = unescaped(rest);

@@ -12,7 +12,7 @@ use crate::nearest::nearest;
 use crate::schema::onnx::{PortOption, Version};
 use crate::source::Span;
 use crate::syntax::ast::{self, ExampleArg, ExampleSize, ExampleTarget, ExampleValue, Ident};
-use crate::tree::{Example, Function, Program, Target, is_replaced, is_setting};
+use crate::tree::{Example, Program, Target, is_replaced, is_setting};
 use crate::types::Ty;
 
 /// Checks all examples, and that every rule has one.
@@ -108,14 +108,11 @@ pub(super) fn check(items: &Items, context: &Context<'_>, program: &mut Program,
 fn first_arguments(program: &Program, name: &str) -> String {
     let lower = program.lowers.iter().chain(&program.raises).find(|l| l.op == name || l.function.name == name);
     let inputs = lower.map_or(usize::MAX, |lower| lower.inputs);
-    let Some(function) = program.map(name).map(|map| &map.function).or(lower.map(|lower| &lower.function)) else {
-        return String::new();
-    };
-    let needed = |function: &Function| -> Vec<String> {
-        let params = function.params.iter().take(inputs).take_while(|param| param.default.is_none());
-        params.map(|param| first_value(&param.ty)).collect()
-    };
-    needed(function).join(", ")
+    // The program is not sorted yet.
+    let map = program.maps.iter().find(|map| map.function.name == name).map(|map| &map.function);
+    let Some(function) = map.or(lower.map(|lower| &lower.function)) else { return String::new() };
+    let params = function.params.iter().take(inputs).take_while(|param| param.default.is_none());
+    params.map(|param| first_value(&param.ty)).collect::<Vec<_>>().join(", ")
 }
 
 /// A value of a type to begin an example with.
