@@ -119,7 +119,9 @@ impl State {
             let older = kept.as_ref().filter(|kept| broken(file) && kept.parsed.get(file) == Some(&true));
             *whole = Some(older.unwrap_or(&analysis).clone());
         }
-        self.latest = Some(analysis);
+        let old = self.latest.replace(analysis);
+        // The trees of all rules are large: nobody waits until they are gone.
+        std::thread::spawn(move || drop(old));
     }
 
     /// What is known of a file: the last state, and the last one in which all its items could be parsed, if that is another.

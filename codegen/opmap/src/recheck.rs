@@ -27,10 +27,14 @@ pub struct Recheck {
     base: Option<Base>,
 }
 
+/// No more than changes are compared with: the trees of all files would take half of the memory.
 #[derive(Debug)]
 struct Base {
-    items: Items,
-    program: Program,
+    /// The domains that the files import.
+    domains: Vec<(String, u32)>,
+    items: Vec<Named>,
+    /// Every branch of every rule.
+    arms: Vec<Arm>,
     reach: Reach,
     known: Known,
 }
@@ -48,8 +52,10 @@ impl Recheck {
         let checked = check_files(sources.clone(), 0, &files, schemas.clone(), diagnostics.clone(), None, prove);
         let is_right = checked.diagnostics.is_empty();
         let base = is_right.then(|| {
-            let (items, reach) = (collect(&files, &mut Vec::new()), Reach::new(&checked.program));
-            Base { items, reach, program: checked.program, known }
+            let program = checked.program;
+            let (collected, reach) = (collect(&files, &mut Vec::new()), Reach::new(&program));
+            let items = named_items(&collected, &|_| true, &program);
+            Base { domains: imported(&collected), items, arms: program.arms, reach, known }
         });
         Recheck { sources, files, diagnostics, schemas, base }
     }
@@ -123,55 +129,59 @@ impl Base {
         new_items: &Items,
         new: &Program,
     ) -> Option<(HashSet<String>, Moved)> {
-        let domains = |items: &Items| -> Vec<(String, u32)> {
-            items.domains.iter().map(|import| (import.domain.text.clone(), import.version)).collect()
-        };
-        if domains(&self.items) != domains(new_items) {
+        if self.domains != imported(new_items) {
             return None;
         }
-        let before = named_items(&self.items, files, old_sources, &self.program);
+        let of_changed = |span: Span| files.contains(&span.file);
+        let before = self.items.iter().filter(|item| of_changed(item.span));
         let mut after: HashMap<(FileId, Vec<String>, &str), Vec<Span>> = HashMap::new();
-        for item in named_items(new_items, files, new_sources, new).into_iter().rev() {
-            after.entry((item.span.file, item.names, item.text)).or_default().push(item.span);
+        for item in named_items(new_items, &of_changed, new).into_iter().rev() {
+            let text = new_sources.text(item.span);
+            after.entry((item.span.file, item.names, text)).or_default().push(item.span);
         }
         let mut changed = Vec::new();
         let mut places = Vec::new();
         for item in before {
-            match after.get_mut(&(item.span.file, item.names.clone(), item.text)).and_then(Vec::pop) {
+            match after.get_mut(&(item.span.file, item.names.clone(), old_sources.text(item.span))).and_then(Vec::pop) {
                 Some(now) => places.push((item.span, now.start)),
-                None => changed.extend(item.names),
+                None => changed.extend(item.names.iter().cloned()),
             }
         }
         changed.extend(after.into_iter().filter(|(_, left)| !left.is_empty()).flat_map(|((_, names, _), _)| names));
         places.sort_unstable();
         let reached = self.reach.reached_from(changed);
-        let moved = Moved { arms: moved_arms(&self.program.arms, &new.arms), items: places };
+        let moved = Moved { arms: moved_arms(&self.arms, &new.arms), items: places };
         Some((reached, moved))
     }
 }
 
+/// The domains that items import.
+fn imported(items: &Items) -> Vec<(String, u32)> {
+    items.domains.iter().map(|import| (import.domain.text.clone(), import.version)).collect()
+}
+
 /// An item of a file with what the proof knows it by.
-struct Named<'s> {
+#[derive(Debug)]
+struct Named {
     /// The functions and operators that it is about.
     names: Vec<String>,
-    text: &'s str,
     span: Span,
 }
 
-/// The items of files that the proof depends on, a family as one.
-fn named_items<'s>(items: &Items, files: &[FileId], sources: &'s Sources, program: &Program) -> Vec<Named<'s>> {
-    let mut all: Vec<Named<'s>> = Vec::new();
+/// The items of files that the proof depends on, a family as one, if they are `wanted`.
+fn named_items(items: &Items, wanted: &dyn Fn(Span) -> bool, program: &Program) -> Vec<Named> {
+    let mut all: Vec<Named> = Vec::new();
     let mut add = |span: Span, names: Vec<String>| {
-        if !files.contains(&span.file) {
+        if !wanted(span) {
             return;
         }
         match all.last_mut().filter(|last| last.span == span) {
             Some(last) => last.names.extend(names),
-            None => all.push(Named { names, text: sources.text(span), span }),
+            None => all.push(Named { names, span }),
         }
     };
     let helpers: HashMap<Span, &str> = (program.fns.iter().chain(&program.externs))
-        .filter(|function| files.contains(&function.span.file))
+        .filter(|function| wanted(function.span))
         .map(|function| (function.span, function.name.as_str()))
         .collect();
     // A helper without a header has only the name that is written. With it, callers of another helper of this name are reached too.
