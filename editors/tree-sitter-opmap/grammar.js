@@ -56,12 +56,13 @@ module.exports = grammar({
         field('name', $.path),
         field('parameters', $.parameters),
         '->',
-        field('returns', choice($.returns, $.return)),
+        field('returns', choice($.returns, alias($.bare_return, $.return))),
         optional($.since),
         $._body,
         optional($.rows),
       ),
     returns: ($) => seq('(', optional(listed($.return)), ')'),
+    bare_return: ($) => prec.right(seq($.type, optional(field('name', $.name)))),
     return: ($) => prec.right(seq($._type, optional(field('name', $.name)))),
 
     lower: ($) =>
@@ -159,7 +160,7 @@ module.exports = grammar({
     // -------------------------------------------------------- statements
 
     block: ($) => seq('{', repeat($._statement), optional(field('result', $._expression)), '}'),
-    _statement: ($) => choice($.let, $.ignore, seq($.since, ';'), $.return_statement, $._block_statement, seq($._expression, ';')),
+    _statement: ($) => choice($.let, $.ignore, $.return_statement, $._block_statement, seq($._expression, ';')),
     // An `if`, `match` or block at the start of a statement ends it.
     _block_statement: ($) => prec(1, seq(choice($.if, $.match, $.block), optional(';'))),
     let: ($) => seq('let', field('pattern', $._binding), '=', field('value', $._expression), ';'),

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::check::Early;
+use crate::check::before::Before;
 use crate::collect::Items;
 use crate::coverage::{self, Matrix};
 use crate::diagnostic::Diagnostic;
@@ -66,12 +68,14 @@ pub fn check_with_base(base: Sources, own: Sources, schemas: impl Into<Arc<Schem
     check_files(sources, first, &files, schemas.clone(), diagnostics, None, prove)
 }
 
-/// Who wants to know the errors of some files before all files are proved.
-pub(crate) struct Early<'a> {
+/// A change of some files since all files were checked.
+pub(crate) struct Change<'a> {
     /// The files.
     pub files: &'a [FileId],
-    /// Gets the errors of syntax, names and types in these files.
-    pub tell: &'a mut dyn FnMut(&[Diagnostic]),
+    /// Gets the errors of syntax, names and types in these files before all rules are proved.
+    pub early: &'a mut dyn FnMut(&[Diagnostic]),
+    /// What the change leaves as it was, if anything is known of the files before it.
+    pub before: &'a dyn Fn(&Items, &Sources) -> Option<Before<'a>>,
 }
 
 /// Checks files that were parsed, and proves the rules with `prove`. Those from `first` on are checked over a base. `diagnostics` are the errors of the
@@ -82,7 +86,7 @@ pub(crate) fn check_files(
     files: &[File],
     schemas: Arc<Schemas>,
     mut diagnostics: Vec<Diagnostic>,
-    early: Option<Early<'_>>,
+    known: Option<Change<'_>>,
     prove: impl FnOnce(&Items, &Program, &mut Vec<Diagnostic>) -> Matrix,
 ) -> Checked {
     let unread = !diagnostics.is_empty();
@@ -90,15 +94,22 @@ pub(crate) fn check_files(
     items.keep_overrides(FileId(first as u32));
     check::facts::refuse_over_base(&items, FileId(first as u32), &mut diagnostics);
     let spans: Vec<Span> = files.iter().flat_map(|file| file.items.iter().map(|item| item.span)).collect();
-    if let Some(Early { files, tell }) = early {
-        let mut found = diagnostics.clone();
-        check::check_bodies(&items, &sources, FileId(first as u32), &schemas, files, &mut found);
-        found.retain(|d| files.contains(&d.primary.0.file));
-        let wrong = found.len();
-        suppress::follow_on_errors(&mut found, wrong, unread, &spans);
-        tell(&found);
-    }
-    let program = check::check(&items, &sources, FileId(first as u32), &schemas, &mut diagnostics);
+    let before = known.as_ref().and_then(|change| (change.before)(&items, &sources));
+    let mut tell_early;
+    let early = match known {
+        None => None,
+        Some(Change { files, early, .. }) => {
+            tell_early = |mut found: Vec<Diagnostic>| {
+                found.retain(|d| files.contains(&d.primary.0.file));
+                let wrong = found.len();
+                suppress::follow_on_errors(&mut found, wrong, unread, &spans);
+                early(&found);
+            };
+            Some(Early { files, tell: &mut tell_early })
+        }
+    };
+    let first_file = FileId(first as u32);
+    let program = check::check(&items, &sources, first_file, &schemas, early, before.as_ref(), &mut diagnostics);
     let wrong = diagnostics.len();
     let matrix = prove(&items, &program, &mut diagnostics);
     suppress::follow_on_errors(&mut diagnostics, wrong, unread, &spans);

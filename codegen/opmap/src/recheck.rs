@@ -5,7 +5,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::checked::{Checked, Early, check_files};
+use crate::check::before::{Checkpoint, Headers};
+use crate::checked::{Change, Checked, check_files};
 use crate::collect::{Items, collect};
 use crate::coverage::{self, Known, Moved, Unchanged};
 use crate::diagnostic::Diagnostic;
@@ -27,14 +28,13 @@ pub struct Recheck {
     base: Option<Base>,
 }
 
-/// No more than changes are compared with: the trees of all files would take half of the memory.
+/// What changes are compared with.
 #[derive(Debug)]
 struct Base {
     /// The domains that the files import.
     domains: Vec<(String, u32)>,
     items: Vec<Named>,
-    /// Every branch of every rule.
-    arms: Vec<Arm>,
+    checkpoint: Checkpoint,
     reach: Reach,
     known: Known,
 }
@@ -55,7 +55,8 @@ impl Recheck {
             let program = checked.program;
             let (collected, reach) = (collect(&files, &mut Vec::new()), Reach::new(&program));
             let items = named_items(&collected, &|_| true, &program);
-            Base { domains: imported(&collected), items, arms: program.arms, reach, known }
+            let checkpoint = Checkpoint::new(program, &collected, &sources);
+            Base { domains: imported(&collected), items, checkpoint, reach, known }
         });
         Recheck { sources, files, diagnostics, schemas, base }
     }
@@ -95,9 +96,13 @@ impl Recheck {
             let unchanged = change.as_ref().map(|(known, reached, moved)| Unchanged { known, reached, moved });
             coverage::check(program, &self.schemas, unchanged, None, out)
         };
-        let shown = Early { files: &changed, tell: &mut |found| early(&sources, found) };
+        let before = |items: &Items, sources: &Sources| {
+            let base = self.base.as_ref().filter(|base| base.domains == imported(items))?;
+            base.checkpoint.before(&base.reach, &Headers::of(items, sources), &changed)
+        };
+        let change = Change { files: &changed, early: &mut |found| early(&sources, found), before: &before };
         let schemas = self.schemas.clone();
-        let checked = check_files(sources.clone(), 0, &self.files, schemas, diagnostics, Some(shown), prove);
+        let checked = check_files(sources.clone(), 0, &self.files, schemas, diagnostics, Some(change), prove);
         // The first one last, if a file is named twice.
         for (id, old) in others.into_iter().rev() {
             if let Some(file) = self.files.get_mut(id.0 as usize) {
@@ -150,7 +155,7 @@ impl Base {
         changed.extend(after.into_iter().filter(|(_, left)| !left.is_empty()).flat_map(|((_, names, _), _)| names));
         places.sort_unstable();
         let reached = self.reach.reached_from(changed);
-        let moved = Moved { arms: moved_arms(&self.arms, &new.arms), items: places };
+        let moved = Moved { arms: moved_arms(&self.checkpoint.program().arms, &new.arms), items: places };
         Some((reached, moved))
     }
 }

@@ -3,6 +3,7 @@
 //! There are no unresolved names, every expression has its type, every conversion is explicit, and operators on tensors are nodes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::effects::Fact;
 use crate::returned::Returned;
@@ -150,8 +151,8 @@ pub struct Function {
     pub params: Vec<Param>,
     /// Result.
     pub returns: Ty,
-    /// `{}` for an `extern fn`.
-    pub body: Expr,
+    /// `{}` for an `extern fn`. Shared between states of the files that do not differ in it.
+    pub body: Arc<Expr>,
 }
 
 /// The name of a helper as written, without its file.

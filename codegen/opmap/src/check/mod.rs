@@ -3,6 +3,7 @@
 //! After this pass, if there are no errors, every call exists in the schemas with these inputs, attributes and outputs, and every
 //! expression has a type that fits its context. Opsets are checked by `coverage`.
 
+pub(crate) mod before;
 pub(crate) mod calls;
 mod declare;
 mod emits;
@@ -27,6 +28,7 @@ pub(crate) mod types;
 mod wording;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::collect::Items;
 use crate::diagnostic::{Diagnostic, FixPlace};
@@ -36,6 +38,7 @@ use crate::syntax::ast;
 use crate::tree::{self, Arm, Expr, Function, Kind, Param, Program};
 use crate::types::Ty;
 
+use before::Before;
 use helpers::Helpers;
 pub(crate) use lower_header::lower_header;
 use scope::{Scopes, Use};
@@ -102,12 +105,30 @@ pub(crate) struct Rest {
 
 /// Checks all items.
 ///
-/// Files from `first` on are checked over a base.
-pub fn check(items: &Items, sources: &Sources, first: FileId, schemas: &Schemas, out: &mut Vec<Diagnostic>) -> Program {
+/// Files from `first` on are checked over a base. `early` gets the errors of some files as soon as they are known. What did not change since `before` is taken
+/// from there.
+pub(crate) fn check(
+    items: &Items,
+    sources: &Sources,
+    first: FileId,
+    schemas: &Schemas,
+    early: Option<Early<'_>>,
+    before: Option<&Before<'_>>,
+    out: &mut Vec<Diagnostic>,
+) -> Program {
     let context = Context::of(items, sources, first, schemas, out);
+    if let Some(Early { files, tell }) = early {
+        let mut found = out.clone();
+        let own = |span: Span| files.contains(&span.file);
+        rules(items, &context, &mut HashSet::new(), &mut Program::default(), &own, None, &mut found);
+        tell(found);
+    }
     let mut used = HashSet::new();
     let mut program = Program::default();
-    rules(items, &context, &mut used, &mut program, &|_| true, out);
+    if let Some(before) = before {
+        before.begin(&mut program, &mut used);
+    }
+    rules(items, &context, &mut used, &mut program, &|_| true, before, out);
     fuses::check(items, &context, &mut program, out);
     unused_helpers(items, &context, &used, out);
     same::check(items, &context, &mut program, out);
@@ -119,18 +140,12 @@ pub fn check(items: &Items, sources: &Sources, first: FileId, schemas: &Schemas,
     program
 }
 
-/// Checks the headers of all items, and the bodies and examples in some files.
-pub(crate) fn check_bodies(
-    items: &Items,
-    sources: &Sources,
-    first: FileId,
-    schemas: &Schemas,
-    files: &[FileId],
-    out: &mut Vec<Diagnostic>,
-) {
-    let context = Context::of(items, sources, first, schemas, out);
-    let mut program = Program::default();
-    rules(items, &context, &mut HashSet::new(), &mut program, &|span| files.contains(&span.file), out);
+/// Who wants to know the errors of some files before everything is checked.
+pub(crate) struct Early<'a> {
+    /// The files.
+    pub files: &'a [FileId],
+    /// Gets the errors so far: those of headers, and those of bodies in these files.
+    pub tell: &'a mut dyn FnMut(Vec<Diagnostic>),
 }
 
 impl<'a> Context<'a> {
@@ -164,6 +179,7 @@ fn rules(
     used: &mut HashSet<String>,
     program: &mut Program,
     wanted: &dyn Fn(Span) -> bool,
+    before: Option<&Before<'_>>,
     out: &mut Vec<Diagnostic>,
 ) {
     let mut seen = HashMap::new();
@@ -171,6 +187,10 @@ fn rules(
         let name = map.op.full();
         let Some(signature) = context.maps.get(&name) else { continue };
         if !declare::is_first(&mut seen, &format!("map {name}"), map.header_span, out) {
+            continue;
+        }
+        if let Some(same) = before.and_then(|before| before.map(&name, map.header_span)) {
+            program.maps.push(same.clone());
             continue;
         }
         let mut checker = Checker::new(context, out, &mut program.arms, used, name, Place::Map, context.newest);
@@ -185,6 +205,10 @@ fn rules(
         if !declare::is_first(&mut seen, &name, lower.header_span, out) {
             continue;
         }
+        if let Some(same) = before.and_then(|before| before.lower(&lower.op.full(), lower.before, lower.header_span)) {
+            program.lowers.push(same.clone());
+            continue;
+        }
         let form = if lower.before == tree::AVOIDED { context.newest } else { lower.before.saturating_sub(1) };
         let mut checker = Checker::new(context, out, &mut program.arms, used, name, Place::Lower, form);
         program.lowers.extend(checker.lower(meta.docs.clone(), lower));
@@ -195,6 +219,10 @@ fn rules(
         if !declare::is_first(&mut seen, &name, raise.header_span, out) {
             continue;
         }
+        if let Some(same) = before.and_then(|before| before.raise(&raise.op.full(), raise.before, raise.header_span)) {
+            program.raises.push(same.clone());
+            continue;
+        }
         let mut checker = Checker::new(context, out, &mut program.arms, used, name, Place::Raise, raise.before);
         program.raises.extend(checker.lower(meta.docs.clone(), raise));
         program.links.append(checker.scopes.links);
@@ -202,6 +230,10 @@ fn rules(
     for (meta, item) in items.fns.iter().filter(|(meta, _)| wanted(meta.span)) {
         let Some((name, signature)) = context.helpers.declared(&item.name) else { continue };
         let name = name.to_owned();
+        if let Some(same) = before.and_then(|before| before.helper(&name, item.name.span)) {
+            program.fns.push(same.clone());
+            continue;
+        }
         let mut checker = Checker::new(context, out, &mut program.arms, used, name.clone(), Place::Fn, context.newest);
         let body = checker.function_body(&item.body, signature, &[]);
         program.links.append(checker.scopes.links);
@@ -211,7 +243,7 @@ fn rules(
             span: item.name.span,
             params: signature.params.clone(),
             returns: signature.returns.clone(),
-            body,
+            body: Arc::new(body),
         });
     }
     for (meta, item) in items.externs.iter().filter(|(meta, _)| wanted(meta.span)) {
@@ -229,7 +261,7 @@ fn rules(
             span: item.name.span,
             params: signature.params.clone(),
             returns: signature.returns.clone(),
-            body: Expr::unit(item.name.span),
+            body: Arc::new(Expr::unit(item.name.span)),
         });
     }
 }
@@ -284,7 +316,7 @@ impl<'a> Checker<'a> {
             span: map.header_span,
             params: signature.params.clone(),
             returns: signature.returns.clone(),
-            body,
+            body: Arc::new(body),
         }
     }
 
@@ -314,7 +346,7 @@ impl<'a> Checker<'a> {
             span: lower.header_span,
             params: signature.params,
             returns: signature.returns,
-            body,
+            body: Arc::new(body),
         };
         let (form, inputs) = (version.since, version.inputs.len());
         Some(tree::Lower { function, op: lower.op.full(), before: lower.before, form, inputs })

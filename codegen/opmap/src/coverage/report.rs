@@ -76,7 +76,10 @@ impl Coverage<'_> {
     /// Branches that no path takes, in rules and helpers that are called. `check` has found some of them.
     fn unreached(&self, trace: &Trace, out: &mut Vec<Diagnostic>) {
         let is_known = |span: Span| out.iter().any(|d| d.code == "E0602" && d.primary.0 == span);
-        let is_walked = |rule: &str| self.program.helper(rule).is_none_or(|own| trace.walked.contains(&own.span));
+        // Branches without a rule are those of rules that changed (`check::before`).
+        let is_walked = |rule: &str| {
+            !rule.is_empty() && self.program.helper(rule).is_none_or(|own| trace.walked.contains(&own.span))
+        };
         let arms = self.program.arms.iter().zip(&trace.arms);
         let unreached: Vec<Diagnostic> = arms
             .filter(|(arm, at)| at.is_empty() && is_walked(&arm.rule) && !is_known(arm.span))

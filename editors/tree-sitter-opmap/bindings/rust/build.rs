@@ -1,4 +1,5 @@
 //! Compiles the parser that tree-sitter generated.
+#![allow(clippy::print_stdout)]
 
 fn main() {
     let mut build = cc::Build::new();

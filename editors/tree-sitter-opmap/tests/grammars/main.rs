@@ -4,5 +4,5 @@
 
 mod agreement;
 mod queries;
-mod texts;
 mod textmate;
+mod texts;
