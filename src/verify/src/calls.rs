@@ -234,7 +234,7 @@ fn pool<'p>(program: &'p Program, mut open: Vec<&'p Expr>, examples: &[Example])
             }
             Kind::Fn(name, _) if called.insert(name.as_str()) => open.extend(program.helper(name).map(|f| &f.body)),
             Kind::Rule(name, _) if called.insert(name.as_str()) => {
-                open.extend(program.map(name).map(|map| &map.function.body));
+                open.extend(program.map(name).map(|map| &*map.function.body));
             }
             _ => {}
         });
