@@ -59,7 +59,7 @@ fn replay(recorded: &str) -> String {
     }
     let folder = common::folder(&files);
     let mut editor = Editor::new(folder.path(), Some(PathBuf::from("/bin/echo")));
-    let mut again = format!("{head}\n");
+    let mut again = format!("{}\n", head.trim_end());
     for (name, text) in &files {
         let _ = write!(again, "\n== {name}\n{text}");
     }

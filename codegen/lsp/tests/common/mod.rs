@@ -1,4 +1,5 @@
-//! An editor that talks to the server in memory, and a folder of rules for it.
+//! An editor that talks to the server in memory, and a folder of rules for it. Each test program uses a part of it.
+#![allow(dead_code)]
 
 use std::collections::BTreeMap;
 use std::fs;

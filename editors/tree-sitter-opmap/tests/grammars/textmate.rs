@@ -208,6 +208,6 @@ fn every_word_of_the_language_has_a_scope() {
         "    from Mul(x, y)",
     ] {
         let scopes = scopes(&rules, header);
-        assert!(scopes.iter().any(|scope| *scope == "keyword.other.opmap"), "{header}: {scopes:?}");
+        assert!(scopes.contains(&"keyword.other.opmap"), "{header}: {scopes:?}");
     }
 }
