@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::check::Early;
+use crate::check::before::Before;
 use crate::collect::Items;
 use crate::coverage::{self, Matrix};
 use crate::diagnostic::Diagnostic;
@@ -63,7 +65,17 @@ pub fn check_with_base(base: Sources, own: Sources, schemas: impl Into<Arc<Schem
         (0..sources.files.len()).map(|i| syntax::parse_file(&sources, FileId(i as u32), &mut diagnostics)).collect();
     let schemas = schemas.into();
     let prove = |_: &Items, program: &Program, out: &mut Vec<_>| coverage::check(program, &schemas, None, None, out);
-    check_files(sources, first, &files, schemas.clone(), diagnostics, prove)
+    check_files(sources, first, &files, schemas.clone(), diagnostics, None, prove)
+}
+
+/// A change of some files since all files were checked.
+pub(crate) struct Change<'a> {
+    /// The files.
+    pub files: &'a [FileId],
+    /// Gets the errors of syntax, names and types in these files before all rules are proved.
+    pub early: &'a mut dyn FnMut(&[Diagnostic]),
+    /// What the change leaves as it was, if anything is known of the files before it.
+    pub before: &'a dyn Fn(&Items, &Sources) -> Option<Before<'a>>,
 }
 
 /// Checks files that were parsed, and proves the rules with `prove`. Those from `first` on are checked over a base. `diagnostics` are the errors of the
@@ -74,16 +86,32 @@ pub(crate) fn check_files(
     files: &[File],
     schemas: Arc<Schemas>,
     mut diagnostics: Vec<Diagnostic>,
+    known: Option<Change<'_>>,
     prove: impl FnOnce(&Items, &Program, &mut Vec<Diagnostic>) -> Matrix,
 ) -> Checked {
     let unread = !diagnostics.is_empty();
     let mut items = collect::collect(files, &mut diagnostics);
     items.keep_overrides(FileId(first as u32));
     check::facts::refuse_over_base(&items, FileId(first as u32), &mut diagnostics);
-    let program = check::check(&items, &sources, FileId(first as u32), &schemas, &mut diagnostics);
+    let spans: Vec<Span> = files.iter().flat_map(|file| file.items.iter().map(|item| item.span)).collect();
+    let before = known.as_ref().and_then(|change| (change.before)(&items, &sources));
+    let mut tell_early;
+    let early = match known {
+        None => None,
+        Some(Change { files, early, .. }) => {
+            tell_early = |mut found: Vec<Diagnostic>| {
+                found.retain(|d| files.contains(&d.primary.0.file));
+                let wrong = found.len();
+                suppress::follow_on_errors(&mut found, wrong, unread, &spans);
+                early(&found);
+            };
+            Some(Early { files, tell: &mut tell_early })
+        }
+    };
+    let first_file = FileId(first as u32);
+    let program = check::check(&items, &sources, first_file, &schemas, early, before.as_ref(), &mut diagnostics);
     let wrong = diagnostics.len();
     let matrix = prove(&items, &program, &mut diagnostics);
-    let spans: Vec<Span> = files.iter().flat_map(|file| file.items.iter().map(|item| item.span)).collect();
     suppress::follow_on_errors(&mut diagnostics, wrong, unread, &spans);
     let mut checked = Checked { sources, base: first, schemas, program, matrix, diagnostics: Vec::new() };
     diagnostics.retain(|d| checked.is_own(d.primary.0.file) || !suppress::OF_OVERRIDES.contains(&d.code));

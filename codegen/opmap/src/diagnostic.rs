@@ -17,6 +17,40 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// What to write instead.
     pub help: Option<String>,
+    /// Changes of the text that may repair it, the most likely one first. Editors offer them.
+    pub fixes: Vec<Fix>,
+}
+
+/// A change of the text that may repair an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    /// What it does, such as ``replace by `Gelu` ``.
+    pub title: String,
+    /// Where.
+    pub place: FixPlace,
+    /// The new text, without blanks around it.
+    pub text: String,
+}
+
+/// Where a [`Fix`] writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FixPlace {
+    /// In place of this text.
+    Text(Span),
+    /// In place of the first number in this text.
+    Number(Span),
+    /// As the last argument of this call.
+    Argument(Span),
+    /// As the last arm of this `match`.
+    Arm(Span),
+    /// Before the item around this place, on the same line.
+    ItemStart(Span),
+    /// After the header of the item around this place.
+    Header(Span),
+    /// At the start of the body of the item around this place.
+    Body(Span),
+    /// On a line of its own after the item around this place.
+    AfterItem(Span),
 }
 
 impl Diagnostic {
@@ -29,6 +63,7 @@ impl Diagnostic {
             secondary: Vec::new(),
             notes: Vec::new(),
             help: None,
+            fixes: Vec::new(),
         }
     }
 
@@ -50,6 +85,13 @@ impl Diagnostic {
     #[must_use]
     pub fn note(mut self, text: impl Into<String>) -> Self {
         self.notes.push(text.into());
+        self
+    }
+
+    /// Adds a change of the text that may repair it.
+    #[must_use]
+    pub fn fix(mut self, title: impl Into<String>, place: FixPlace, text: impl Into<String>) -> Self {
+        self.fixes.push(Fix { title: title.into(), place, text: text.into() });
         self
     }
 

@@ -18,6 +18,7 @@
 //! | all opsets | `coverage` | the proof, and the support matrix |
 //! | passes | `checked` | all passes in order |
 //! | again | `recheck` | the passes after a change of a file |
+//! | words | `vocabulary` | the words of the language, for editors |
 //! | results | `examples` | examples as JSON |
 
 mod check;
@@ -41,6 +42,7 @@ pub mod syntax;
 pub mod tree;
 pub mod types;
 pub mod visit;
+pub mod vocabulary;
 
 pub use checked::{Checked, check_dir, check_sources, check_with_base};
 pub use recheck::Recheck;

@@ -51,6 +51,11 @@ impl Reach {
         }
     }
 
+    /// The functions that call a function.
+    pub fn callers_of(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.callers.get(name).into_iter().flatten().map(String::as_str)
+    }
+
     /// The functions of an item: several if it is a family.
     pub fn names_in(&self, item: Span) -> impl Iterator<Item = &str> {
         let is_inside = move |span: &Span| span.file == item.file && item.start <= span.start && span.end <= item.end;

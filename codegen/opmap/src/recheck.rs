@@ -1,11 +1,12 @@
-//! Checks mapping files again after a change of one of them: only the rules that the change reaches are proved again.
+//! Checks mapping files again after a change of some of them: only the rules that the change reaches are proved again.
 //!
 //! The other files are not parsed again. Names and types are checked anew, because a header may concern any rule.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::checked::{Checked, check_files};
+use crate::check::before::{Checkpoint, Headers};
+use crate::checked::{Change, Checked, check_files};
 use crate::collect::{Items, collect};
 use crate::coverage::{self, Known, Moved, Unchanged};
 use crate::diagnostic::Diagnostic;
@@ -16,7 +17,7 @@ use crate::syntax;
 use crate::syntax::ast::{ExampleTarget, File};
 use crate::tree::{Arm, Program};
 
-/// Mapping files that were checked, to be checked again with changes of one of them.
+/// Mapping files that were checked, to be checked again with changes of some of them.
 #[derive(Debug)]
 pub struct Recheck {
     sources: Sources,
@@ -27,10 +28,13 @@ pub struct Recheck {
     base: Option<Base>,
 }
 
+/// What changes are compared with.
 #[derive(Debug)]
 struct Base {
-    items: Items,
-    program: Program,
+    /// The domains that the files import.
+    domains: Vec<(String, u32)>,
+    items: Vec<Named>,
+    checkpoint: Checkpoint,
     reach: Reach,
     known: Known,
 }
@@ -45,102 +49,144 @@ impl Recheck {
         let prove = |_: &Items, program: &Program, out: &mut Vec<_>| {
             coverage::check(program, &schemas, None, Some(&mut known), out)
         };
-        let checked = check_files(sources.clone(), 0, &files, schemas.clone(), diagnostics.clone(), prove);
+        let checked = check_files(sources.clone(), 0, &files, schemas.clone(), diagnostics.clone(), None, prove);
         let is_right = checked.diagnostics.is_empty();
         let base = is_right.then(|| {
-            let (items, reach) = (collect(&files, &mut Vec::new()), Reach::new(&checked.program));
-            Base { items, reach, program: checked.program, known }
+            let program = checked.program;
+            let (collected, reach) = (collect(&files, &mut Vec::new()), Reach::new(&program));
+            let items = named_items(&collected, &|_| true, &program);
+            let checkpoint = Checkpoint::new(program, &collected, &sources);
+            Base { domains: imported(&collected), items, checkpoint, reach, known }
         });
         Recheck { sources, files, diagnostics, schemas, base }
     }
 
     /// Checks all files, with another text for one of them. The result is that of [`check_sources`](crate::check_sources).
     pub fn checked_with(&mut self, changed: FileId, text: String) -> Checked {
+        self.checked_with_all(vec![(changed, text)], &mut |_, _| ())
+    }
+
+    /// Checks all files, with other texts for some of them. The result is that of [`check_sources`](crate::check_sources).
+    ///
+    /// `early` gets the errors of syntax, names and types in the files that changed, with the sources, as soon as they are known.
+    pub fn checked_with_all(
+        &mut self,
+        changes: Vec<(FileId, String)>,
+        early: &mut dyn FnMut(&Sources, &[Diagnostic]),
+    ) -> Checked {
         let mut sources = self.sources.clone();
-        let at = changed.0 as usize;
+        let changed: Vec<FileId> = changes.iter().map(|(file, _)| *file).collect();
         let mut diagnostics: Vec<Diagnostic> =
-            self.diagnostics.iter().filter(|d| d.primary.0.file != changed).cloned().collect();
-        if let Some(file) = sources.files.get_mut(at) {
-            file.text = text;
-        }
-        let mut new = syntax::parse_file(&sources, changed, &mut diagnostics);
-        if let Some(old) = self.files.get_mut(at) {
-            std::mem::swap(old, &mut new);
+            self.diagnostics.iter().filter(|d| !changed.contains(&d.primary.0.file)).cloned().collect();
+        let mut others = Vec::new();
+        for (id, text) in changes {
+            if let Some(file) = sources.files.get_mut(id.0 as usize) {
+                file.text = text;
+            }
+            let new = syntax::parse_file(&sources, id, &mut diagnostics);
+            if let Some(old) = self.files.get_mut(id.0 as usize) {
+                others.push((id, std::mem::replace(old, new)));
+            }
         }
         let prove = |items: &Items, program: &Program, out: &mut Vec<_>| {
             let change = self.base.as_ref().and_then(|base| {
-                let (reached, moved) = base.change(changed, [&self.sources, &sources], items, program)?;
+                let (reached, moved) = base.change(&changed, [&self.sources, &sources], items, program)?;
                 Some((&base.known, reached, moved))
             });
             let unchanged = change.as_ref().map(|(known, reached, moved)| Unchanged { known, reached, moved });
             coverage::check(program, &self.schemas, unchanged, None, out)
         };
-        let checked = check_files(sources.clone(), 0, &self.files, self.schemas.clone(), diagnostics, prove);
-        if let Some(old) = self.files.get_mut(at) {
-            *old = new;
+        let before = |items: &Items, sources: &Sources| {
+            let base = self.base.as_ref().filter(|base| base.domains == imported(items))?;
+            base.checkpoint.before(&base.reach, &Headers::of(items, sources), &changed)
+        };
+        let change = Change { files: &changed, early: &mut |found| early(&sources, found), before: &before };
+        let schemas = self.schemas.clone();
+        let checked = check_files(sources.clone(), 0, &self.files, schemas, diagnostics, Some(change), prove);
+        // The first one last, if a file is named twice.
+        for (id, old) in others.into_iter().rev() {
+            if let Some(file) = self.files.get_mut(id.0 as usize) {
+                *file = old;
+            }
         }
         checked
+    }
+
+    /// The files that changes are compared with.
+    #[must_use]
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// Whether everything is proved each time, because the files had errors.
+    #[must_use]
+    pub fn proves_all(&self) -> bool {
+        self.base.is_none()
     }
 }
 
 impl Base {
-    /// What a change of a file reaches, and where the rest is now. None if it may reach everything.
+    /// What a change of files reaches, and where the rest is now. None if it may reach everything.
     fn change(
         &self,
-        file: FileId,
+        files: &[FileId],
         [old_sources, new_sources]: [&Sources; 2],
         new_items: &Items,
         new: &Program,
     ) -> Option<(HashSet<String>, Moved)> {
-        let domains = |items: &Items| -> Vec<(String, u32)> {
-            items.domains.iter().map(|import| (import.domain.text.clone(), import.version)).collect()
-        };
-        if domains(&self.items) != domains(new_items) {
+        if self.domains != imported(new_items) {
             return None;
         }
-        let before = named_items(&self.items, file, old_sources, &self.program);
-        let mut after: HashMap<(Vec<String>, &str), Vec<Span>> = HashMap::new();
-        for item in named_items(new_items, file, new_sources, new).into_iter().rev() {
-            after.entry((item.names, item.text)).or_default().push(item.span);
+        let of_changed = |span: Span| files.contains(&span.file);
+        let before = self.items.iter().filter(|item| of_changed(item.span));
+        let mut after: HashMap<(FileId, Vec<String>, &str), Vec<Span>> = HashMap::new();
+        for item in named_items(new_items, &of_changed, new).into_iter().rev() {
+            let text = new_sources.text(item.span);
+            after.entry((item.span.file, item.names, text)).or_default().push(item.span);
         }
         let mut changed = Vec::new();
         let mut places = Vec::new();
         for item in before {
-            match after.get_mut(&(item.names.clone(), item.text)).and_then(Vec::pop) {
+            match after.get_mut(&(item.span.file, item.names.clone(), old_sources.text(item.span))).and_then(Vec::pop) {
                 Some(now) => places.push((item.span, now.start)),
-                None => changed.extend(item.names),
+                None => changed.extend(item.names.iter().cloned()),
             }
         }
-        changed.extend(after.into_iter().filter(|(_, left)| !left.is_empty()).flat_map(|((names, _), _)| names));
+        changed.extend(after.into_iter().filter(|(_, left)| !left.is_empty()).flat_map(|((_, names, _), _)| names));
         places.sort_unstable();
         let reached = self.reach.reached_from(changed);
-        let moved = Moved { arms: moved_arms(&self.program.arms, &new.arms), file, items: places };
+        let moved = Moved { arms: moved_arms(&self.checkpoint.program().arms, &new.arms), items: places };
         Some((reached, moved))
     }
 }
 
+/// The domains that items import.
+fn imported(items: &Items) -> Vec<(String, u32)> {
+    items.domains.iter().map(|import| (import.domain.text.clone(), import.version)).collect()
+}
+
 /// An item of a file with what the proof knows it by.
-struct Named<'s> {
+#[derive(Debug)]
+struct Named {
     /// The functions and operators that it is about.
     names: Vec<String>,
-    text: &'s str,
     span: Span,
 }
 
-/// The items of a file that the proof depends on, a family as one.
-fn named_items<'s>(items: &Items, file: FileId, sources: &'s Sources, program: &Program) -> Vec<Named<'s>> {
-    let mut all: Vec<Named<'s>> = Vec::new();
+/// The items of files that the proof depends on, a family as one, if they are `wanted`.
+fn named_items(items: &Items, wanted: &dyn Fn(Span) -> bool, program: &Program) -> Vec<Named> {
+    let mut all: Vec<Named> = Vec::new();
     let mut add = |span: Span, names: Vec<String>| {
-        if span.file != file {
+        if !wanted(span) {
             return;
         }
         match all.last_mut().filter(|last| last.span == span) {
             Some(last) => last.names.extend(names),
-            None => all.push(Named { names, text: sources.text(span), span }),
+            None => all.push(Named { names, span }),
         }
     };
     let helpers: HashMap<Span, &str> = (program.fns.iter().chain(&program.externs))
-        .filter(|function| function.span.file == file)
+        .filter(|function| wanted(function.span))
         .map(|function| (function.span, function.name.as_str()))
         .collect();
     // A helper without a header has only the name that is written. With it, callers of another helper of this name are reached too.

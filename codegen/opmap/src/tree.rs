@@ -3,6 +3,7 @@
 //! There are no unresolved names, every expression has its type, every conversion is explicit, and operators on tensors are nodes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::effects::Fact;
 use crate::returned::Returned;
@@ -41,6 +42,41 @@ pub struct Program {
     pub examples: Vec<Example>,
     /// Every branch of every rule; the index is its number.
     pub arms: Vec<Arm>,
+    /// Where names are bound and used.
+    pub links: Links,
+}
+
+/// Where names are bound and used, for editors. The rows of a family repeat those of its body.
+#[derive(Debug, Clone, Default)]
+pub struct Links {
+    /// What parameters, `let`, patterns, comprehensions, folds and closures bind.
+    pub bound: Vec<Bound>,
+    /// The places that name something bound, each with the place where it is bound.
+    pub uses: Vec<(Span, Span)>,
+    /// The calls of helpers: the place of the name, and the helper in the checked program.
+    pub calls: Vec<(Span, String)>,
+}
+
+/// A name that is bound.
+#[derive(Debug, Clone)]
+pub struct Bound {
+    /// Where.
+    pub span: Span,
+    /// The name.
+    pub name: String,
+    /// Its type.
+    pub ty: Ty,
+    /// It is a parameter of a header.
+    pub is_param: bool,
+}
+
+impl Links {
+    /// Moves all of them to the end of these.
+    pub(crate) fn append(&mut self, other: Links) {
+        self.bound.extend(other.bound);
+        self.uses.extend(other.uses);
+        self.calls.extend(other.calls);
+    }
 }
 
 impl Program {
@@ -115,8 +151,8 @@ pub struct Function {
     pub params: Vec<Param>,
     /// Result.
     pub returns: Ty,
-    /// `{}` for an `extern fn`.
-    pub body: Expr,
+    /// `{}` for an `extern fn`. Shared between states of the files that do not differ in it.
+    pub body: Arc<Expr>,
 }
 
 /// The name of a helper as written, without its file.

@@ -12,6 +12,7 @@ mod explorer;
 mod exporter;
 mod fmt;
 mod import;
+mod lsp;
 mod matrix;
 mod mutants;
 mod report;
@@ -62,6 +63,7 @@ enum Command {
     Mutants(mutants::Args),
     Site(explorer::SiteArgs),
     Serve(explorer::ServeArgs),
+    Lsp(lsp::Args),
 }
 
 /// Runs the command line of this process.
@@ -85,6 +87,7 @@ pub fn main() -> ExitCode {
         Command::Mutants(args) => mutants::run(mappings, args),
         Command::Site(args) => explorer::site(mappings, args),
         Command::Serve(args) => explorer::serve(mappings, args),
+        Command::Lsp(args) => lsp::run(mappings, args),
     };
     report::exit_code(done)
 }

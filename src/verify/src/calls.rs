@@ -232,9 +232,9 @@ fn pool<'p>(program: &'p Program, mut open: Vec<&'p Expr>, examples: &[Example])
             Kind::Match { arms, .. } => {
                 arms.iter().flat_map(|arm| &arm.patterns).for_each(|pattern| literals(pattern, &mut pool));
             }
-            Kind::Fn(name, _) if called.insert(name.as_str()) => open.extend(program.helper(name).map(|f| &f.body)),
+            Kind::Fn(name, _) if called.insert(name.as_str()) => open.extend(program.helper(name).map(|f| &*f.body)),
             Kind::Rule(name, _) if called.insert(name.as_str()) => {
-                open.extend(program.map(name).map(|map| &map.function.body));
+                open.extend(program.map(name).map(|map| &*map.function.body));
             }
             _ => {}
         });

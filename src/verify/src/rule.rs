@@ -25,12 +25,12 @@ impl<'a> Rule<'a> {
             let target = Target::Map(name.to_owned());
             let own = || program.examples.iter().filter(|example| example.target == target);
             let patterns = relations::is_internal(name).then(|| own().map(Pattern::of).collect());
-            return Some(Rule { target, params: &map.function.params, bodies: vec![&map.function.body], patterns });
+            return Some(Rule { target, params: &map.function.params, bodies: vec![&*map.function.body], patterns });
         }
         let lowers: Vec<_> = program.lowers.iter().filter(|lower| lower.op == name).collect();
         // Operators with bodies are programs: most changes of a call would make a loop that never ends.
         let newest = lowers.last().filter(|lower| lower.function.params.iter().all(|param| param.ty != Ty::Graph))?;
-        let bodies = lowers.iter().map(|lower| &lower.function.body).collect();
+        let bodies = lowers.iter().map(|lower| &*lower.function.body).collect();
         let target = Target::Lower(name.to_owned());
         Some(Rule { target, params: &newest.function.params, bodies, patterns: None })
     }

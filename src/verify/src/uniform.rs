@@ -42,10 +42,10 @@ pub(super) fn uniform(program: &Program, rule: &Rule<'_>) -> Uniform {
             look(expr, &mut found);
             match &expr.kind {
                 Kind::Fn(name, _) if called.insert(name.as_str()) => {
-                    open.extend(program.helper(name).map(|function| &function.body));
+                    open.extend(program.helper(name).map(|function| &*function.body));
                 }
                 Kind::Rule(name, _) if called.insert(name.as_str()) => {
-                    open.extend(program.map(name).map(|map| &map.function.body));
+                    open.extend(program.map(name).map(|map| &*map.function.body));
                 }
                 _ => {}
             }

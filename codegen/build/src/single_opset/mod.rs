@@ -7,6 +7,7 @@
 mod decide;
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use aten2onnx_opmap::coverage::Matrix;
 use aten2onnx_opmap::schema::Schemas;
@@ -34,7 +35,7 @@ fn program_at(program: &Program, schemas: &Schemas, opset: u32) -> Program {
     let mut program = program.clone();
     program.lowers.retain(|lower| lower.before > opset || is_lacked(lower, schemas));
     program.raises.retain(|raise| raise.before <= opset);
-    each_function(&mut program, &mut |function| decide::fold_opset(&mut function.body, opset));
+    each_function(&mut program, &mut |function| decide::fold_opset(Arc::make_mut(&mut function.body), opset));
     let needed = needed(&program);
     program.fns.retain(|function| needed.contains(&function.name));
     number_arms(&mut program);
@@ -60,15 +61,15 @@ fn each_function(program: &mut Program, f: &mut dyn FnMut(&mut Function)) {
 /// The helpers that rules, lowerings and upward rules call, directly or indirectly.
 fn needed(program: &Program) -> BTreeSet<String> {
     let mut needed = BTreeSet::new();
-    let maps = program.maps.iter().map(|map| &map.function.body);
+    let maps = program.maps.iter().map(|map| &*map.function.body);
     let lowers = program.lowers.iter().chain(&program.raises);
-    let mut open: Vec<&Expr> = maps.chain(lowers.map(|lower| &lower.function.body)).collect();
+    let mut open: Vec<&Expr> = maps.chain(lowers.map(|lower| &*lower.function.body)).collect();
     while let Some(body) = open.pop() {
         visit::walk(body, &mut |expr| {
             if let Kind::Fn(name, _) = &expr.kind
                 && needed.insert(name.clone())
             {
-                open.extend(program.fns.iter().find(|function| function.name == *name).map(|function| &function.body));
+                open.extend(program.fns.iter().find(|function| function.name == *name).map(|function| &*function.body));
             }
         });
     }
@@ -78,7 +79,9 @@ fn needed(program: &Program) -> BTreeSet<String> {
 /// Renumbers the remaining branches from 0: a branch's number is its index in the table.
 fn number_arms(program: &mut Program) {
     let mut left = BTreeSet::new();
-    each_function(program, &mut |function| decide::arms(&mut function.body, &mut |arm| left.extend([*arm])));
+    each_function(program, &mut |function| {
+        decide::arms(Arc::make_mut(&mut function.body), &mut |arm| left.extend([*arm]))
+    });
     let numbers: HashMap<u32, u32> = left.iter().zip(0..).map(|(old, new)| (*old, new)).collect();
     let mut number = 0;
     program.arms.retain(|_| {
@@ -86,7 +89,7 @@ fn number_arms(program: &mut Program) {
         left.contains(&(number - 1))
     });
     each_function(program, &mut |function| {
-        decide::arms(&mut function.body, &mut |arm| *arm = numbers.get(arm).copied().unwrap_or(*arm));
+        decide::arms(Arc::make_mut(&mut function.body), &mut |arm| *arm = numbers.get(arm).copied().unwrap_or(*arm));
     });
 }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::types::join;
 use super::wording::{counted, with_article};
 use super::{Checker, Signature, did_you_mean};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, FixPlace};
 use crate::nearest::nearest;
 use crate::source::Span;
 use crate::syntax::ast::{self, Argument, Ident, OpName};
@@ -25,6 +25,11 @@ const BUILTINS: &[(&str, Builtin)] = &[
     ("int", Builtin::Int),
     ("float", Builtin::Float),
 ];
+
+/// The names of the built-in functions, with their calls.
+pub(crate) fn builtin_usages() -> impl Iterator<Item = (&'static str, &'static str)> {
+    BUILTINS.iter().map(|(name, builtin)| (*name, usage(*builtin)))
+}
 
 impl Checker<'_> {
     pub(super) fn rule_call(&mut self, op: &OpName, args: &[Argument], span: Span) -> Expr {
@@ -49,8 +54,9 @@ impl Checker<'_> {
     }
 
     pub(super) fn call(&mut self, name: &Ident, args: &[Argument], want: Option<&Ty>, span: Span) -> Expr {
-        if self.scopes.get(&name.text).is_some_and(|local| local.ty == Ty::Graph) {
+        if let Some(bound) = self.scopes.get(&name.text).filter(|local| local.ty == Ty::Graph).map(|local| local.span) {
             self.scopes.take(&name.text);
+            self.scopes.link(name.span, bound);
             return self.apply(name, args, want, span);
         }
         let context = self.context;
@@ -65,6 +71,7 @@ impl Checker<'_> {
             let diagnostic = self.unknown_function(name);
             return self.poison(diagnostic);
         };
+        self.scopes.links.calls.push((name.span, helper.key.clone()));
         if helper.key != self.rule {
             self.used.insert(helper.key.clone());
         }
@@ -93,7 +100,10 @@ impl Checker<'_> {
             let file = &context.sources.file(helper.span.file).path;
             let text = format!("the helper `{}` is private to {file}", name.text);
             let diagnostic = Diagnostic::new("E0107", name.span, text).label("not visible here");
-            return diagnostic.also(helper.span, "defined here").help(format!("write `pub` before its `fn` in {file}"));
+            return diagnostic
+                .also(helper.span, "defined here")
+                .help(format!("write `pub` before its `fn` in {file}"))
+                .fix(format!("export it from {file}"), FixPlace::ItemStart(helper.span), "pub");
         }
         let diagnostic =
             Diagnostic::new("E0104", name.span, format!("unknown function `{}`", name.text)).label("not defined");

@@ -7,7 +7,7 @@ use super::types::DTYPES;
 use super::wording::with_article;
 use super::{Context, did_you_mean};
 use crate::collect::Items;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, FixPlace};
 use crate::nearest::nearest;
 use crate::schema::onnx::{PortOption, Version};
 use crate::source::Span;
@@ -93,9 +93,39 @@ pub(super) fn check(items: &Items, context: &Context<'_>, program: &mut Program,
             out.push(
                 Diagnostic::new("E0803", span, format!("`{name}` has no example"))
                     .label("not tested")
-                    .help(format!("add `example {name}{gap}(..)` after it")),
+                    .help(format!("add `example {name}{gap}(..)` after it"))
+                    .fix(
+                        "add an example",
+                        FixPlace::AfterItem(span),
+                        format!("example {name}{gap}({})", first_arguments(program, name)),
+                    ),
             );
         }
+    }
+}
+
+/// Arguments to begin an example of a rule with: one for each parameter without a default, and for each required input of an operator.
+fn first_arguments(program: &Program, name: &str) -> String {
+    let lower = program.lowers.iter().chain(&program.raises).find(|l| l.op == name || l.function.name == name);
+    let inputs = lower.map_or(usize::MAX, |lower| lower.inputs);
+    // The program is not sorted yet.
+    let map = program.maps.iter().find(|map| map.function.name == name).map(|map| &map.function);
+    let Some(function) = map.or(lower.map(|lower| &lower.function)) else { return String::new() };
+    let params = function.params.iter().take(inputs).take_while(|param| param.default.is_none());
+    params.map(|param| first_value(&param.ty)).collect::<Vec<_>>().join(", ")
+}
+
+/// A value of a type to begin an example with.
+fn first_value(ty: &Ty) -> String {
+    match ty {
+        Ty::Tensor => "f32[2, 3]".to_owned(),
+        Ty::Int | Ty::SymInt | Ty::Scalar => "1".to_owned(),
+        Ty::Float => "0.5".to_owned(),
+        Ty::Bool => "True".to_owned(),
+        Ty::Str => "\"\"".to_owned(),
+        Ty::ScalarType => DTYPES.first().copied().unwrap_or("None").to_owned(),
+        Ty::List(element) => format!("[{}]", first_value(element)),
+        _ => "None".to_owned(),
     }
 }
 

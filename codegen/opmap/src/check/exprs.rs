@@ -6,7 +6,7 @@ use super::scope::Use;
 use super::types::{DTYPES, join};
 use super::wording::with_article;
 use super::{Checker, Place, did_you_mean};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, FixPlace};
 use crate::nearest::nearest;
 use crate::source::Span;
 use crate::syntax::ast::{self, Condition, ExprKind, Ident, ListItem, StatementKind, TextPart};
@@ -59,7 +59,8 @@ impl Checker<'_> {
     fn name(&mut self, name: &Ident) -> Expr {
         let span = name.span;
         if let Some(local) = self.scopes.take(&name.text) {
-            let ty = local.ty.clone();
+            let (ty, bound) = (local.ty.clone(), local.span);
+            self.scopes.link(span, bound);
             return Expr::new(Kind::Local(name.text.clone()), ty, span);
         }
         if let Some(constant) = constant(&name.text, span) {
@@ -405,7 +406,10 @@ impl Checker<'_> {
             self.out.push(Diagnostic::new("E0504", name.span, text).label("only arguments can be ignored"));
             return;
         };
-        if param.ignored.replace(name.span).is_some() {
+        let bound = param.span;
+        let is_again = param.ignored.replace(name.span).is_some();
+        self.scopes.link(name.span, bound);
+        if is_again {
             let text = format!("`{}` is ignored twice", name.text);
             self.out.push(Diagnostic::new("E0504", name.span, text).label("remove this"));
         }
@@ -416,7 +420,11 @@ impl Checker<'_> {
         for local in self.scopes.pop() {
             if !local.used && !local.name.starts_with('_') && local.origin == Use::Bound {
                 let text = format!("`{}` is never used", local.name);
-                self.out.push(Diagnostic::new("E0502", local.span, text).label("remove it, or write `_`"));
+                self.out.push(Diagnostic::new("E0502", local.span, text).label("remove it, or write `_`").fix(
+                    "write `_`",
+                    FixPlace::Text(local.span),
+                    "_",
+                ));
             }
         }
     }
@@ -444,7 +452,8 @@ impl Checker<'_> {
     }
 }
 
-const CONSTANTS: &[&str] = &["INT64_MAX", "INT64_MIN", "INF", "NAN", "PI", "True", "False", "None"];
+/// The constants of the language.
+pub(crate) const CONSTANTS: &[&str] = &["INT64_MAX", "INT64_MIN", "INF", "NAN", "PI", "True", "False", "None"];
 
 /// A constant of the language, or a dtype.
 pub(crate) fn constant(text: &str, span: Span) -> Option<Expr> {

@@ -10,7 +10,7 @@ use crate::tree::Param;
 use crate::types::Ty;
 
 /// The suffix of an attribute's kind, and its type in opmap.
-pub(super) fn attr_type(kind: AttrKind) -> Option<(char, Ty)> {
+pub(crate) fn attr_type(kind: AttrKind) -> Option<(char, Ty)> {
     Some(match kind {
         AttrKind::Float => ('f', Ty::Float),
         AttrKind::Floats => ('f', Ty::list(Ty::Float)),
@@ -85,7 +85,7 @@ pub(crate) fn lower_header(version: &Version) -> String {
     lower_params(version).iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn lower_params(version: &Version) -> Vec<(String, Ty)> {
+pub(crate) fn lower_params(version: &Version) -> Vec<(String, Ty)> {
     let mut wanted: Vec<(String, Ty)> = version
         .inputs
         .iter()

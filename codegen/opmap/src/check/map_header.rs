@@ -6,7 +6,7 @@ use super::declare::is_first;
 use super::wording::{NOT_IN_SNAPSHOT, quoted};
 use super::{Context, did_you_mean};
 use crate::collect::Items;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, FixPlace};
 use crate::schema::aten;
 use crate::source::Span;
 use crate::syntax::ast::{self, TypeExpr, TypeExprKind};
@@ -104,12 +104,14 @@ fn differs(have: &ast::Param, want: &aten::Arg) -> Option<Diagnostic> {
     let wrong = |span: Span, text: String, label: String| Some(Diagnostic::new("E0201", span, text).label(label));
     if have.name.text != want.name {
         let text = format!("the argument here is `{}`, not `{}`", want.name, have.name.text);
-        return wrong(have.name.span, text, format!("write `{}`", want.name));
+        let diagnostic = wrong(have.name.span, text, format!("write `{}`", want.name))?;
+        return Some(diagnostic.fix(format!("write `{}`", want.name), FixPlace::Text(have.name.span), &want.name));
     }
     let ty = type_text(&have.ty);
     if ty != want.ty && ty != taking_sizes(&want.ty) {
         let text = format!("the type of `{}` is `{}`, not `{ty}`", want.name, want.ty);
-        return wrong(have.ty.span, text, format!("write `{}`", want.ty));
+        let diagnostic = wrong(have.ty.span, text, format!("write `{}`", want.ty))?;
+        return Some(diagnostic.fix(format!("write `{}`", want.ty), FixPlace::Text(have.ty.span), &want.ty));
     }
     let default = have.default.as_ref().map(|d| d.text.as_str());
     if !same_default(&want.ty, default, want.default.as_deref()) {

@@ -5,7 +5,7 @@ use super::exprs::constant;
 use super::scope::Use;
 use super::types::join;
 use super::wording::with_article;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, FixPlace};
 use crate::source::Span;
 use crate::syntax::ast::{self, Arm, ArmPattern};
 use crate::tree::{Expr, Kind, MatchArm, Pattern};
@@ -171,7 +171,8 @@ impl Checker<'_> {
             self.out.push(
                 Diagnostic::new("E0601", span, format!("the case `{case}` has no arm"))
                     .label("not covered")
-                    .help(format!("add an arm: `{case} => ..`")),
+                    .help(format!("add an arm: `{case} => ..`"))
+                    .fix(format!("add an arm for `{case}`"), FixPlace::Arm(span), format!("{case} => fail \"why\",")),
             );
         }
         for (arm, _) in arms.iter().zip(&reached).filter(|(_, r)| !**r) {

@@ -3,17 +3,18 @@
 //! After this pass, if there are no errors, every call exists in the schemas with these inputs, attributes and outputs, and every
 //! expression has a type that fits its context. Opsets are checked by `coverage`.
 
-mod calls;
+pub(crate) mod before;
+pub(crate) mod calls;
 mod declare;
 mod emits;
 mod examples;
-mod exprs;
+pub(crate) mod exprs;
 pub(crate) mod facts;
 mod folds;
 mod fuses;
 mod graphs;
 mod helpers;
-mod lower_header;
+pub(crate) mod lower_header;
 mod map_header;
 mod matches;
 mod nodes;
@@ -23,19 +24,21 @@ mod raises;
 mod returns;
 mod same;
 mod scope;
-mod types;
+pub(crate) mod types;
 mod wording;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::collect::Items;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, FixPlace};
 use crate::schema::Schemas;
 use crate::source::{FileId, Sources, Span};
 use crate::syntax::ast;
 use crate::tree::{self, Arm, Expr, Function, Kind, Param, Program};
 use crate::types::Ty;
 
+use before::Before;
 use helpers::Helpers;
 pub(crate) use lower_header::lower_header;
 use scope::{Scopes, Use};
@@ -102,22 +105,30 @@ pub(crate) struct Rest {
 
 /// Checks all items.
 ///
-/// Files from `first` on are checked over a base.
-pub fn check(items: &Items, sources: &Sources, first: FileId, schemas: &Schemas, out: &mut Vec<Diagnostic>) -> Program {
-    let mut context = Context {
-        sources,
-        schemas,
-        maps: HashMap::new(),
-        helpers: Helpers::new(sources, first),
-        broken: HashSet::new(),
-        domains: HashMap::new(),
-        newest: schemas.opsets.max,
-    };
-    declare::domains(items, &mut context, out);
-    declare::declare(items, &mut context, out);
+/// Files from `first` on are checked over a base. `early` gets the errors of some files as soon as they are known. What did not change since `before` is taken
+/// from there.
+pub(crate) fn check(
+    items: &Items,
+    sources: &Sources,
+    first: FileId,
+    schemas: &Schemas,
+    early: Option<Early<'_>>,
+    before: Option<&Before<'_>>,
+    out: &mut Vec<Diagnostic>,
+) -> Program {
+    let context = Context::of(items, sources, first, schemas, out);
+    if let Some(Early { files, tell }) = early {
+        let mut found = out.clone();
+        let own = |span: Span| files.contains(&span.file);
+        rules(items, &context, &mut HashSet::new(), &mut Program::default(), &own, None, &mut found);
+        tell(found);
+    }
     let mut used = HashSet::new();
     let mut program = Program::default();
-    rules(items, &context, &mut used, &mut program, out);
+    if let Some(before) = before {
+        before.begin(&mut program, &mut used);
+    }
+    rules(items, &context, &mut used, &mut program, &|_| true, before, out);
     fuses::check(items, &context, &mut program, out);
     unused_helpers(items, &context, &used, out);
     same::check(items, &context, &mut program, out);
@@ -129,58 +140,113 @@ pub fn check(items: &Items, sources: &Sources, first: FileId, schemas: &Schemas,
     program
 }
 
+/// Who wants to know the errors of some files before everything is checked.
+pub(crate) struct Early<'a> {
+    /// The files.
+    pub files: &'a [FileId],
+    /// Gets the errors so far: those of headers, and those of bodies in these files.
+    pub tell: &'a mut dyn FnMut(Vec<Diagnostic>),
+}
+
+impl<'a> Context<'a> {
+    /// Reads the headers of all items.
+    fn of(
+        items: &Items,
+        sources: &'a Sources,
+        first: FileId,
+        schemas: &'a Schemas,
+        out: &mut Vec<Diagnostic>,
+    ) -> Context<'a> {
+        let mut context = Context {
+            sources,
+            schemas,
+            maps: HashMap::new(),
+            helpers: Helpers::new(sources, first),
+            broken: HashSet::new(),
+            domains: HashMap::new(),
+            newest: schemas.opsets.max,
+        };
+        declare::domains(items, &mut context, out);
+        declare::declare(items, &mut context, out);
+        context
+    }
+}
+
+/// Checks the bodies of the items that are `wanted`.
 fn rules(
     items: &Items,
     context: &Context<'_>,
     used: &mut HashSet<String>,
     program: &mut Program,
+    wanted: &dyn Fn(Span) -> bool,
+    before: Option<&Before<'_>>,
     out: &mut Vec<Diagnostic>,
 ) {
     let mut seen = HashMap::new();
-    for (meta, map) in &items.maps {
+    for (meta, map) in items.maps.iter().filter(|(meta, _)| wanted(meta.span)) {
         let name = map.op.full();
         let Some(signature) = context.maps.get(&name) else { continue };
         if !declare::is_first(&mut seen, &format!("map {name}"), map.header_span, out) {
             continue;
         }
+        if let Some(same) = before.and_then(|before| before.map(&name, map.header_span)) {
+            program.maps.push(same.clone());
+            continue;
+        }
         let mut checker = Checker::new(context, out, &mut program.arms, used, name, Place::Map, context.newest);
         let function = checker.map(meta.docs.clone(), map, signature);
+        program.links.append(checker.scopes.links);
         let since = map.since.as_ref().map(|s| (s.opset, s.reason.clone()));
         let since_span = map.since.as_ref().map(|s| s.span);
         program.maps.push(tree::Map { function, since, since_span });
     }
-    for (meta, lower) in &items.lowers {
+    for (meta, lower) in items.lowers.iter().filter(|(meta, _)| wanted(meta.span)) {
         let name = lower.lowering_name();
         if !declare::is_first(&mut seen, &name, lower.header_span, out) {
+            continue;
+        }
+        if let Some(same) = before.and_then(|before| before.lower(&lower.op.full(), lower.before, lower.header_span)) {
+            program.lowers.push(same.clone());
             continue;
         }
         let form = if lower.before == tree::AVOIDED { context.newest } else { lower.before.saturating_sub(1) };
         let mut checker = Checker::new(context, out, &mut program.arms, used, name, Place::Lower, form);
         program.lowers.extend(checker.lower(meta.docs.clone(), lower));
+        program.links.append(checker.scopes.links);
     }
-    for (meta, raise) in &items.raises {
+    for (meta, raise) in items.raises.iter().filter(|(meta, _)| wanted(meta.span)) {
         let name = raise.raise_name();
         if !declare::is_first(&mut seen, &name, raise.header_span, out) {
             continue;
         }
+        if let Some(same) = before.and_then(|before| before.raise(&raise.op.full(), raise.before, raise.header_span)) {
+            program.raises.push(same.clone());
+            continue;
+        }
         let mut checker = Checker::new(context, out, &mut program.arms, used, name, Place::Raise, raise.before);
         program.raises.extend(checker.lower(meta.docs.clone(), raise));
+        program.links.append(checker.scopes.links);
     }
-    for (meta, item) in &items.fns {
+    for (meta, item) in items.fns.iter().filter(|(meta, _)| wanted(meta.span)) {
         let Some((name, signature)) = context.helpers.declared(&item.name) else { continue };
         let name = name.to_owned();
+        if let Some(same) = before.and_then(|before| before.helper(&name, item.name.span)) {
+            program.fns.push(same.clone());
+            continue;
+        }
         let mut checker = Checker::new(context, out, &mut program.arms, used, name.clone(), Place::Fn, context.newest);
         let body = checker.function_body(&item.body, signature, &[]);
+        program.links.append(checker.scopes.links);
         program.fns.push(Function {
             name,
             docs: meta.docs.clone(),
             span: item.name.span,
             params: signature.params.clone(),
             returns: signature.returns.clone(),
-            body,
+            body: Arc::new(body),
         });
     }
-    for (meta, item) in &items.externs {
+    for (meta, item) in items.externs.iter().filter(|(meta, _)| wanted(meta.span)) {
         let Some((name, signature)) = context.helpers.declared(&item.name) else { continue };
         let name = name.to_owned();
         if let Some(returns) = item.is.as_ref().and_then(|is| emits::check_result(is, signature, out)) {
@@ -195,7 +261,7 @@ fn rules(
             span: item.name.span,
             params: signature.params.clone(),
             returns: signature.returns.clone(),
-            body: Expr::unit(item.name.span),
+            body: Arc::new(Expr::unit(item.name.span)),
         });
     }
 }
@@ -250,7 +316,7 @@ impl<'a> Checker<'a> {
             span: map.header_span,
             params: signature.params.clone(),
             returns: signature.returns.clone(),
-            body,
+            body: Arc::new(body),
         }
     }
 
@@ -280,7 +346,7 @@ impl<'a> Checker<'a> {
             span: lower.header_span,
             params: signature.params,
             returns: signature.returns,
-            body,
+            body: Arc::new(body),
         };
         let (form, inputs) = (version.since, version.inputs.len());
         Some(tree::Lower { function, op: lower.op.full(), before: lower.before, form, inputs })
@@ -331,7 +397,12 @@ impl<'a> Checker<'a> {
                         .help(format!(
                             "if it cannot change the result, write `ignore({}) \"why\";` in the body",
                             local.name
-                        )),
+                        ))
+                        .fix(
+                            format!("ignore `{}`", local.name),
+                            FixPlace::Body(local.span),
+                            format!("ignore({}) \"why\";", local.name),
+                        ),
                 );
             }
         }
@@ -362,7 +433,10 @@ impl<'a> Checker<'a> {
 /// Adds `did you mean ..`, if there is a candidate.
 pub(crate) fn did_you_mean(diagnostic: Diagnostic, candidate: Option<&str>) -> Diagnostic {
     match candidate {
-        Some(name) => diagnostic.help(format!("did you mean `{name}`?")),
+        Some(name) => {
+            let place = FixPlace::Text(diagnostic.primary.0);
+            diagnostic.help(format!("did you mean `{name}`?")).fix(format!("replace by `{name}`"), place, name)
+        }
         None => diagnostic,
     }
 }

@@ -8,8 +8,11 @@ use crate::tree::{Expr, Kind};
 use crate::types::Ty;
 
 /// Types of PyTorch that have no meaning in ONNX.
-const OPAQUE: &[&str] =
+pub(crate) const OPAQUE: &[&str] =
     &["Layout", "Device", "MemoryFormat", "Generator", "Stream", "Storage", "Dimname", "QScheme", "DeviceIndex"];
+
+/// The names of types that have a meaning in ONNX.
+pub(crate) const TYPES: &[&str] = &["Tensor", "int", "float", "bool", "str", "Scalar", "SymInt", "ScalarType", "graph"];
 
 /// PyTorch's dtype names.
 pub(crate) const DTYPES: &[&str] = &[

@@ -4,7 +4,7 @@
 use super::Coverage;
 use super::report::Gaps;
 use crate::check::lower_header;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, FixPlace};
 use crate::schema::Schemas;
 use crate::schema::onnx::{Change, Version};
 use crate::source::Span;
@@ -56,5 +56,14 @@ fn diagnostic(coverage: &Coverage<'_>, version: &Version, before: Option<&Versio
         .note("no rule calls it, but a model that is converted may contain it (`complete` in opsets.toml)");
     let diagnostic = if kin == Span::NOWHERE { diagnostic } else { diagnostic.label("the operator's other rule") };
     let same = if before.is_some() { ", declare with `same` that it means the same" } else { "" };
-    diagnostic.help(format!("add `{header}`{same}, or refuse in its body with `since {since} \"why\"`"))
+    let diagnostic =
+        diagnostic.help(format!("add `{header}`{same}, or refuse in its body with `since {since} \"why\"`"));
+    match kin == Span::NOWHERE {
+        true => diagnostic,
+        false => diagnostic.fix(
+            format!("add `lower {op} before {since}`"),
+            FixPlace::AfterItem(kin),
+            format!("{header} = since {since} \"why\""),
+        ),
+    }
 }

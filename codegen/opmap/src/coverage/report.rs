@@ -6,7 +6,7 @@ use super::opsets::Opsets;
 use super::trace::Trace;
 use super::{Coverage, Gap, ranges};
 use crate::check::lower_header;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, FixPlace};
 use crate::schema::onnx::Version;
 use crate::schema::onnx_diff::shape_differences;
 use crate::source::Span;
@@ -57,7 +57,11 @@ impl Coverage<'_> {
                     true => format!("opset {newest} reaches this too and gets no value"),
                     false => format!("no opset above {newest} reaches this"),
                 };
-                out.push(inexact(*site, *since, &label).help(format!("write `since {exact}`")));
+                out.push(inexact(*site, *since, &label).help(format!("write `since {exact}`")).fix(
+                    format!("write `since {exact}`"),
+                    FixPlace::Number(*site),
+                    exact.to_string(),
+                ));
             }
         }
         for (site, (since, needed)) in &trace.since_statements {
@@ -72,7 +76,10 @@ impl Coverage<'_> {
     /// Branches that no path takes, in rules and helpers that are called. `check` has found some of them.
     fn unreached(&self, trace: &Trace, out: &mut Vec<Diagnostic>) {
         let is_known = |span: Span| out.iter().any(|d| d.code == "E0602" && d.primary.0 == span);
-        let is_walked = |rule: &str| self.program.helper(rule).is_none_or(|own| trace.walked.contains(&own.span));
+        // Branches without a rule are those of rules that changed (`check::before`).
+        let is_walked = |rule: &str| {
+            !rule.is_empty() && self.program.helper(rule).is_none_or(|own| trace.walked.contains(&own.span))
+        };
         let arms = self.program.arms.iter().zip(&trace.arms);
         let unreached: Vec<Diagnostic> = arms
             .filter(|(arm, at)| at.is_empty() && is_walked(&arm.rule) && !is_known(arm.span))
@@ -101,7 +108,17 @@ impl Coverage<'_> {
         let mut diagnostic = Diagnostic::new("E0701", *site, text)
             .label("neither native nor lowered there")
             .note(fact)
-            .help(format!("add `{lower}`, or declare the gap with `since {missing} \"why\"`"));
+            .help(format!("add `{lower}`, or declare the gap with `since {missing} \"why\"`"))
+            .fix(
+                format!("declare the gap: `since {missing}`"),
+                FixPlace::Header(*site),
+                format!("since {missing} \"why\""),
+            )
+            .fix(
+                format!("add `lower {op} before {missing}`"),
+                FixPlace::AfterItem(*site),
+                format!("{lower} = since {missing} \"why\""),
+            );
         if way.path.len() > 1 {
             let path = way.path.iter().chain([&op.to_owned()]).map(|name| format!("`{name}`")).collect::<Vec<_>>();
             diagnostic = diagnostic.note(format!("the path: {}", path.join(" -> ")));

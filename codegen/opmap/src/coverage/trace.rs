@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::opsets::Opsets;
-use crate::source::{FileId, Span};
+use crate::source::Span;
 
 /// Something that a walk reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,9 +121,7 @@ impl Trace {
 pub struct Moved {
     /// The new number of each branch, by the old one.
     pub arms: Vec<u32>,
-    /// The file that changed.
-    pub file: FileId,
-    /// The items of the file in their order: where they were, and where they begin now.
+    /// The items of the files that changed, in their order: where they were, and where they begin now.
     pub items: Vec<(Span, u32)>,
 }
 
@@ -133,11 +131,9 @@ impl Moved {
     }
 
     fn span(&self, old: Span) -> Span {
-        if old.file != self.file {
-            return old;
-        }
-        let at = self.items.partition_point(|(item, _)| item.end <= old.start);
-        let Some((item, start)) = self.items.get(at).filter(|(item, _)| item.start <= old.start) else { return old };
+        let at = self.items.partition_point(|(item, _)| (item.file, item.end) <= (old.file, old.start));
+        let is_around = |item: &Span| item.file == old.file && item.start <= old.start;
+        let Some((item, start)) = self.items.get(at).filter(|(item, _)| is_around(item)) else { return old };
         let moved = |place: u32| place - item.start + start;
         Span { file: old.file, start: moved(old.start), end: moved(old.end) }
     }

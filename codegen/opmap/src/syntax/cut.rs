@@ -11,7 +11,7 @@ use super::ast::Comment;
 use super::brackets::Brackets;
 use super::lines::{self, Lines};
 use super::scan::{Kind, Token, scan};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, FixPlace};
 use crate::source::{FileId, Span};
 
 /// The first words of items.
@@ -168,7 +168,11 @@ impl<'a> Cutter<'a> {
         }
         let error = Diagnostic::new("E0006", span, format!("unknown item `{word}`"));
         match nearest(word, KEYWORDS.iter().copied()) {
-            Some(keyword) => error.label(format!("did you mean `{keyword}`?")),
+            Some(keyword) => error.label(format!("did you mean `{keyword}`?")).fix(
+                format!("replace by `{keyword}`"),
+                FixPlace::Text(span),
+                keyword,
+            ),
             None => error.note(format!("an item begins with {}", lines::one_of(KEYWORDS))),
         }
     }

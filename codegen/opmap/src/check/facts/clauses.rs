@@ -3,7 +3,7 @@
 use crate::effects::Trait;
 
 /// Of a `view`.
-pub(super) const VIEW: &[&str] = &[
+pub(crate) const VIEW: &[&str] = &[
     "maybe",
     "itself",
     "itself unless FLAG",
@@ -18,16 +18,16 @@ pub(super) const VIEW: &[&str] = &[
 ];
 
 /// Of a `write`.
-pub(super) const WRITE: &[&str] = &["whole", "constant", "resizes"];
+pub(crate) const WRITE: &[&str] = &["whole", "constant", "resizes"];
 
 /// Of an `update`.
-pub(super) const UPDATE: &[&str] = &["ARGUMENT", "ARGUMENT if FLAG"];
+pub(crate) const UPDATE: &[&str] = &["ARGUMENT", "ARGUMENT if FLAG"];
 
 /// Of a `rewrite`.
-pub(super) const REWRITE: &[&str] = &["if only RESULT", "if symbolic", "for each"];
+pub(crate) const REWRITE: &[&str] = &["if only RESULT", "if symbolic", "for each"];
 
 /// Of a `fact`.
-pub(super) const FACT: &[&str] = &[
+pub(crate) const FACT: &[&str] = &[
     "assertion",
     "reads shapes",
     "reads memory",

@@ -1,7 +1,7 @@
 //! Checks facts about operators against PyTorch's schemas: the overload exists, the fact fits its schema, and the schema does not
 //! state it already.
 
-mod clauses;
+pub(crate) mod clauses;
 mod rewrite;
 mod terms;
 mod view;

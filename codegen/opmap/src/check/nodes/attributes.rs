@@ -3,7 +3,7 @@
 use super::super::lower_header::attr_type;
 use super::super::wording::{UNWRAP, attribute_fact, kind_name, opsets, quoted, with_article};
 use super::super::{Checker, did_you_mean};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, FixPlace};
 use crate::nearest::nearest;
 use crate::schema::onnx::{AttrKind, Attribute, Version};
 use crate::source::Span;
@@ -145,9 +145,26 @@ pub(in crate::check) fn required_attributes(
         let text = format!("`{op}` needs the attribute `{}`", attribute.name);
         let mut diagnostic = Diagnostic::new("E0304", span, text).note(attribute_fact(op, version, attribute));
         if let Some((suffix, _)) = attr_type(attribute.kind) {
-            diagnostic = diagnostic.help(format!("add `{}_{suffix} = ..`", attribute.name));
+            let name = format!("{}_{suffix}", attribute.name);
+            let value = first_value(attribute.kind);
+            diagnostic = diagnostic.help(format!("add `{name} = ..`")).fix(
+                format!("add `{name}`"),
+                FixPlace::Argument(span),
+                format!("{name} = {value}"),
+            );
         }
         out.push(diagnostic);
+    }
+}
+
+/// What an attribute that is added begins with.
+fn first_value(kind: AttrKind) -> &'static str {
+    match kind {
+        AttrKind::Float => "0.0",
+        AttrKind::Int => "0",
+        AttrKind::String => "\"\"",
+        AttrKind::Floats | AttrKind::Ints | AttrKind::Strings => "[]",
+        _ => "None",
     }
 }
 

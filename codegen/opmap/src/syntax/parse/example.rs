@@ -9,7 +9,7 @@ use crate::syntax::ast::{Example, ExampleArg, ExampleSize, ExampleTarget, Exampl
 use crate::syntax::lines;
 
 /// The element types of tensors in examples.
-const ELEMENT_TYPES: &[&str] =
+pub(crate) const ELEMENT_TYPES: &[&str] =
     &["f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool", "str", "c64", "c128"];
 
 impl Reader<'_> {

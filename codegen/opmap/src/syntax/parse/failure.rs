@@ -8,7 +8,8 @@ use crate::syntax::lines::{self, Lines};
 use crate::syntax::scan::{self, Kind, Token};
 
 /// Words that are not names.
-const RESERVED: &[&str] = &["for", "in", "if", "else", "let", "match", "fail", "since", "ignore", "fold", "return"];
+pub(crate) const RESERVED: &[&str] =
+    &["for", "in", "if", "else", "let", "match", "fail", "since", "ignore", "fold", "return"];
 
 /// How useful an expectation is to a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

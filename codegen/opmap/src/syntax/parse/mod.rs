@@ -2,10 +2,10 @@
 //!
 //! It takes any text and returns the items without syntax errors, and an error for each of the others. It does not resolve names.
 
-mod example;
+pub(crate) mod example;
 mod expression;
 mod fact;
-mod failure;
+pub(crate) mod failure;
 #[rustfmt::skip]
 mod grammar;
 mod item;

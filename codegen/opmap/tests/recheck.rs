@@ -1,0 +1,64 @@
+//! Checking again after changes of several files finds what checking everything finds.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use aten2onnx_opmap::diagnostic::Diagnostic;
+use aten2onnx_opmap::schema::Schemas;
+use aten2onnx_opmap::source::{FileId, Sources};
+use aten2onnx_opmap::{Recheck, check_sources};
+
+/// The changes of each case: a file, a text in it, and what takes its place.
+const CASES: [&[(&str, &str, &str)]; 4] = [
+    // Right, and moves what follows.
+    &[("aten/activation.opmap", "//!", "//! More.\n//!"), ("lib/prelude.opmap", "//!", "//! More.\n//!")],
+    // Wrong in both.
+    &[("aten/activation.opmap", "Celu(", "Celux("), ("aten/bessel.opmap", "Tensor self", "Tensor sell")],
+    // A lowering is lost, which only the proof finds.
+    &[("onnx/activation.opmap", "lower ", "// lower "), ("aten/activation.opmap", "//!", "//! More.\n//!")],
+    // Syntax errors.
+    &[("aten/activation.opmap", "map aten::", "map aten:::"), ("aten/bessel.opmap", "= ", "= (")],
+];
+
+#[test]
+fn changes_of_several_files_are_checked_as_a_whole() {
+    let mappings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../mappings");
+    let schemas = Arc::new(Schemas::load(&mappings).unwrap());
+    let sources = Sources::read_dir(&mappings).unwrap();
+    let mut recheck = Recheck::new(sources.clone(), schemas.clone());
+    assert!(!recheck.proves_all(), "the rules have errors");
+    let (mut wrong, mut proved) = (0, 0);
+    for case in CASES {
+        let mut all = sources.clone();
+        let mut changes = Vec::new();
+        for (path, old, new) in case {
+            let at = sources.files.iter().position(|file| file.path.ends_with(path)).unwrap();
+            let text = sources.files[at].text.replacen(old, new, 1);
+            assert!(text != sources.files[at].text, "{path} has no `{old}`");
+            all.files[at].text.clone_from(&text);
+            changes.push((FileId(at as u32), text));
+        }
+        let mut early = Vec::new();
+        let again = recheck.checked_with_all(changes, &mut |_, found| early = found.to_vec());
+        let whole = check_sources(all, schemas.clone());
+        assert_eq!(sorted(&again.diagnostics), sorted(&whole.diagnostics), "{case:?}");
+        assert_eq!(format!("{:?}", again.matrix), format!("{:?}", whole.matrix), "{case:?}");
+        // What is told early is right.
+        let known = sorted(&whole.diagnostics);
+        assert!(sorted(&early).iter().all(|error| known.contains(error)), "{case:?}: {early:?}");
+        wrong += usize::from(!whole.diagnostics.is_empty());
+        proved += usize::from(early.is_empty() && !whole.diagnostics.is_empty());
+    }
+    assert!(
+        wrong >= 3 && proved >= 1,
+        "only {wrong} cases have errors, and {proved} have some that only the proof finds"
+    );
+}
+
+fn sorted(diagnostics: &[Diagnostic]) -> Vec<String> {
+    let mut all: Vec<String> = diagnostics.iter().map(|diagnostic| format!("{diagnostic:?}")).collect();
+    all.sort();
+    all.dedup();
+    all
+}

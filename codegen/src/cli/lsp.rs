@@ -1,0 +1,20 @@
+//! `lsp`: the language server, which editors start.
+
+use std::path::Path;
+
+use super::report::Stop;
+
+/// Serve an editor on stdin and stdout: errors while typing, completion, hover and more
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Editors start it: docs/editors.md shows how.")]
+pub struct Args {
+    /// Talk on stdin and stdout, which is the only way: editors give this option
+    #[arg(long)]
+    stdio: bool,
+}
+
+/// Runs the command.
+pub fn run(mappings: &Path, _args: &Args) -> Result<(), Stop> {
+    let program = std::env::current_exe().map_err(|e| format!("the path of this program is unknown: {e}"))?;
+    aten2onnx_lsp::serve_stdio(mappings, Some(program)).map_err(Stop::Unable)
+}
