@@ -4,7 +4,7 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::ExternalData;
 use aten2onnx_onnx::targets::Target;
-use aten2onnx_precision::{Outside, Request, Scope};
+use aten2onnx_precision::{Extent, Outside, Request};
 use serde::Deserialize;
 
 /// In what precision a float32 model computes.
@@ -78,7 +78,7 @@ impl PrecisionOptions {
                 Error::unsupported("weights in another precision cannot be linked: the linked file has float32");
             return Err(error.help("leave `--external-data link` out, so that they are written"));
         }
-        let scope = if precision == Precision::Mixed { Scope::Products } else { Scope::Most };
-        Ok(Some(Request { dtype, scope, outside, keep: self.keep_float32.clone(), target }))
+        let extent = if precision == Precision::Mixed { Extent::Products } else { Extent::Most };
+        Ok(Some(Request { dtype, extent, outside, keep: self.keep_float32.clone(), target }))
     }
 }

@@ -10,8 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use aten2onnx_onnx::graph::{Graph, Source, Value};
 
 use crate::reasons::Why;
-use crate::request::{Request, Scope};
-use crate::units::{Maker, UnitId, Units};
+use crate::request::{Extent, Request};
+use crate::units::{MadeIn, UnitId, Units};
 
 /// What a cast costs. A weight that is stored in both precisions costs as much.
 const CAST: u64 = 1000;
@@ -36,13 +36,13 @@ pub(crate) fn choose(graph: &Graph, units: &Units, forced: &[Option<Why>], reque
         let is_node = units.all.get(unit).is_some_and(|unit| unit.node.is_some());
         match why {
             None if !is_node => {}
-            None if request.scope == Scope::Products => network.edge(WIDE, network.unit(unit), HALF_NODE),
+            None if request.extent == Extent::Products => network.edge(WIDE, network.unit(unit), HALF_NODE),
             None => network.edge(network.unit(unit), HALF, WIDE_NODE),
             Some(_) => {}
         }
     }
     let mut readers: FxHashMap<Value, Vec<UnitId>> = FxHashMap::default();
-    // Edges are added in the order of values: the result depends on nothing else.
+    // BodyPorts are added in the order of values: the result depends on nothing else.
     let mut order = Vec::new();
     for (number, unit) in units.all.iter().enumerate() {
         for value in &unit.reads {
@@ -63,7 +63,7 @@ pub(crate) fn choose(graph: &Graph, units: &Units, forced: &[Option<Why>], reque
     outside.sort_unstable();
     outside.dedup();
     for (value, is_half) in outside {
-        if let Some(Maker::Unit(unit)) = units.makers.get(&value) {
+        if let Some(MadeIn::Unit(unit)) = units.makers.get(&value) {
             match is_half {
                 true => network.edge(network.unit(*unit), HALF, cost(units, value)),
                 // Units that read it too were counted with it.
@@ -138,7 +138,7 @@ impl Network {
     }
 
     /// A value that units read: a cast is needed if one of them has another precision than the maker. What is stored has no maker.
-    fn value(&mut self, maker: Option<Maker>, cost: u64, readers: &[UnitId], is_read_wide: bool) {
+    fn value(&mut self, maker: Option<MadeIn>, cost: u64, readers: &[UnitId], is_read_wide: bool) {
         let readers: Vec<NodeId> = readers.iter().map(|reader| self.unit(*reader)).collect();
         // A side is certain if a reader is forced to it.
         let any_half = if readers.contains(&HALF) { HALF } else { self.node() };
@@ -149,9 +149,9 @@ impl Network {
         }
         let maker = match maker {
             None => return self.edge(any_wide, any_half, cost),
-            Some(Maker::Wide) => WIDE,
-            Some(Maker::Half) => HALF,
-            Some(Maker::Unit(unit)) => self.unit(unit),
+            Some(MadeIn::Wide) => WIDE,
+            Some(MadeIn::Half) => HALF,
+            Some(MadeIn::Unit(unit)) => self.unit(unit),
         };
         self.edge(maker, any_half, cost);
         self.edge(any_wide, maker, cost);

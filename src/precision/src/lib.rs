@@ -26,7 +26,7 @@ mod units;
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::graph::Graph;
 
-pub use request::{Outside, Request, Scope};
+pub use request::{Extent, Outside, Request};
 
 /// Computes what can be in half precision, and returns what to know of it, for people.
 ///

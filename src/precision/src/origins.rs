@@ -6,20 +6,20 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Graph, Source, Value};
 use aten2onnx_onnx::schema::{self, Half};
 
-use crate::units::{Place, Units, is_stored, is_wide};
+use crate::units::{NodePorts, Units, is_stored, is_wide};
 
 /// Values that a node's precision depends on.
 #[derive(Debug, Default)]
-pub(crate) struct Origins {
+pub(crate) struct ValueOrigins {
     /// Computed from integers and constants alone: positions, sizes, times. Products with learned matrices make features of them.
     pub positions: FxHashSet<Value>,
     /// Computed from values that the model itself widened from half precision.
     pub widened: FxHashSet<Value>,
 }
 
-impl Origins {
-    pub fn of(graph: &Graph, units: &Units) -> Origins {
-        let mut found = Origins::default();
+impl ValueOrigins {
+    pub fn of(graph: &Graph, units: &Units) -> ValueOrigins {
+        let mut found = ValueOrigins::default();
         for place in &units.nodes {
             if found.are_positions(graph, place) {
                 found.positions.extend(&place.outputs);
@@ -31,7 +31,7 @@ impl Origins {
         found
     }
 
-    fn are_positions(&self, graph: &Graph, place: &Place) -> bool {
+    fn are_positions(&self, graph: &Graph, place: &NodePorts) -> bool {
         if !place.outputs.iter().any(|value| is_wide(graph, *value)) {
             return false;
         }
@@ -48,7 +48,7 @@ impl Origins {
         computed.peek().is_some() && computed.all(|value| self.positions.contains(value))
     }
 
-    fn are_widened(&self, graph: &Graph, place: &Place) -> bool {
+    fn are_widened(&self, graph: &Graph, place: &NodePorts) -> bool {
         let is_half = |value: &Value| matches!(graph.ty(*value).dtype(), Dtype::Float16 | Dtype::Bfloat16);
         let widens = place.op == "Cast" && place.inputs.iter().any(is_half);
         widens || place.inputs.iter().any(|value| self.widened.contains(value))

@@ -13,9 +13,9 @@ use aten2onnx_onnx::graph::{Graph, Source, Value};
 use aten2onnx_onnx::schema::{self, Half};
 use aten2onnx_onnx::targets::onnxruntime_lacks;
 
-use crate::origins::Origins;
+use crate::origins::ValueOrigins;
 use crate::request::Request;
-use crate::units::{Place, Units};
+use crate::units::{NodePorts, Units};
 
 /// Why a node computes in a precision.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,7 +66,7 @@ impl fmt::Display for Why {
 /// # Errors
 /// A pattern that names nothing.
 pub(crate) fn forced(graph: &Graph, units: &Units, request: &Request) -> Result<Vec<Option<Why>>> {
-    let origins = Origins::of(graph, units);
+    let origins = ValueOrigins::of(graph, units);
     let mut constants = Constants { graph, dtype: request.dtype, known: FxHashMap::default() };
     let kept = kept(graph, units, request)?;
     let mut found = Vec::with_capacity(units.all.len());
@@ -126,7 +126,7 @@ fn kept(graph: &Graph, units: &Units, request: &Request) -> Result<Vec<bool>> {
 }
 
 /// Whether the runtime lacks the operator in half precision.
-fn lacks(graph: &Graph, place: &Place, request: &Request) -> bool {
+fn lacks(graph: &Graph, place: &NodePorts, request: &Request) -> bool {
     let Some(target) = request.target else { return false };
     let since = schema::find(place.op).and_then(|op| op.at(graph.opset)).map(|version| version.since);
     let kernels =

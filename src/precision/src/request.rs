@@ -14,7 +14,7 @@ pub struct Request {
     /// float16 or bfloat16.
     pub dtype: Dtype,
     /// What computes in it.
-    pub scope: Scope,
+    pub extent: Extent,
     /// The types of inputs and outputs.
     pub outside: Outside,
     /// Patterns with `*` and `?` of operators, nodes, values or modules that stay in float32. A module stands for all below it.
@@ -25,7 +25,7 @@ pub struct Request {
 
 /// What computes in half precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum Extent {
     /// All that is safe.
     Most,
     /// Products: matrix products, convolutions, attention, recurrent layers.

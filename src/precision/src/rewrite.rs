@@ -11,7 +11,7 @@ use aten2onnx_onnx::graph::{Attr, Body, Constant, Graph, Node, Origin, Source, V
 use aten2onnx_onnx::schema;
 
 use crate::request::{Outside, Request};
-use crate::units::{Edges, Maker, Port, Units, is_stored, is_wide};
+use crate::units::{BodyPorts, MadeIn, PortPrecision, Units, is_stored, is_wide};
 
 /// The number of float32 in attributes.
 const FLOAT32: i64 = 1;
@@ -21,7 +21,7 @@ pub(crate) fn rewrite(graph: &mut Graph, units: &Units, choices: &[bool], reques
     let mut body = std::mem::take(&mut graph.body);
     let needs = Needs::of(graph, units, choices);
     let outputs: FxHashSet<Value> = body.outputs.iter().copied().collect();
-    let mut rewriter = Rewriter {
+    let mut rewriter = GraphRewriter {
         names: graph.values.iter().map(|info| info.name.clone()).collect(),
         graph,
         units,
@@ -33,14 +33,14 @@ pub(crate) fn rewrite(graph: &mut Graph, units: &Units, choices: &[bool], reques
         origin: None,
     };
     rewriter.pair(&needs, &outputs, request.outside);
-    let outside = if request.outside == Outside::Half { Maker::Half } else { Maker::Wide };
-    let edges = Edges {
-        inputs: body.inputs.iter().map(|_| Port::Any).collect(),
-        outputs: body.outputs.iter().map(|_| Port::Any).collect(),
+    let outside = if request.outside == Outside::Half { MadeIn::Half } else { MadeIn::Wide };
+    let edges = BodyPorts {
+        inputs: body.inputs.iter().map(|_| PortPrecision::Any).collect(),
+        outputs: body.outputs.iter().map(|_| PortPrecision::Any).collect(),
     };
     rewriter.body(&mut body, &edges);
     for output in &mut body.outputs {
-        *output = rewriter.in_precision(*output, outside == Maker::Half);
+        *output = rewriter.in_precision(*output, outside == MadeIn::Half);
     }
     let casts = rewriter.casts;
     graph.body = body;
@@ -87,20 +87,20 @@ impl Needs {
 
 /// The two values that a float32 value becomes.
 #[derive(Debug, Clone, Copy)]
-struct Pair {
+struct Twins {
     wide: Option<Value>,
     half: Option<Value>,
     /// Whether it is made in half precision.
     made_half: bool,
 }
 
-struct Rewriter<'g> {
+struct GraphRewriter<'g> {
     graph: &'g mut Graph,
     units: &'g Units,
     choices: &'g [bool],
     dtype: Dtype,
     names: FxHashSet<String>,
-    pairs: FxHashMap<Value, Pair>,
+    pairs: FxHashMap<Value, Twins>,
     /// The number of the next node.
     next: usize,
     casts: usize,
@@ -108,7 +108,7 @@ struct Rewriter<'g> {
     origin: Option<u32>,
 }
 
-impl Rewriter<'_> {
+impl GraphRewriter<'_> {
     /// Decides what each value becomes. A value that has one type keeps its name, and so do outputs of the model.
     fn pair(&mut self, needs: &Needs, outputs: &FxHashSet<Value>, outside: Outside) {
         let mut replaced: FxHashMap<Value, [Option<Value>; 2]> = FxHashMap::default();
@@ -125,11 +125,11 @@ impl Rewriter<'_> {
             let keeps_wide = if is_output { outside == Outside::Float32 } else { !made_half };
             let (has_wide, has_half) = (need.wide || !made_half, need.half || made_half);
             let pair = if keeps_wide {
-                Pair { wide: Some(*value), half: has_half.then(|| self.twin(*value, self.dtype)), made_half }
+                Twins { wide: Some(*value), half: has_half.then(|| self.twin(*value, self.dtype)), made_half }
             } else {
                 let wide = has_wide.then(|| self.twin(*value, Dtype::Float32));
                 self.retype(*value);
-                Pair { wide, half: Some(*value), made_half }
+                Twins { wide, half: Some(*value), made_half }
             };
             self.pairs.insert(*value, pair);
         }
@@ -147,30 +147,30 @@ impl Rewriter<'_> {
             sharers.into_iter().map(|(value, origins)| (made(value).unwrap_or(value), origins)).collect();
     }
 
-    fn is_half(&self, maker: Option<Maker>) -> bool {
+    fn is_half(&self, maker: Option<MadeIn>) -> bool {
         match maker {
-            Some(Maker::Unit(unit)) => self.choices.get(unit).copied().unwrap_or(false),
-            Some(Maker::Half) => true,
-            Some(Maker::Wide) | None => false,
+            Some(MadeIn::Unit(unit)) => self.choices.get(unit).copied().unwrap_or(false),
+            Some(MadeIn::Half) => true,
+            Some(MadeIn::Wide) | None => false,
         }
     }
 
     /// A constant or a weight, in the precisions in which it is read.
-    fn stored(&mut self, value: Value, need: Need) -> Pair {
+    fn stored(&mut self, value: Value, need: Need) -> Twins {
         let half = need.half.then(|| self.narrowed(value)).flatten();
-        let Some(source) = half else { return Pair { wide: Some(value), half: None, made_half: false } };
+        let Some(source) = half else { return Twins { wide: Some(value), half: None, made_half: false } };
         if need.wide {
             let twin = self.twin(value, self.dtype);
             if let Some(info) = self.graph.values.get_mut(twin.index()) {
                 info.source = source;
             }
-            return Pair { wide: Some(value), half: Some(twin), made_half: false };
+            return Twins { wide: Some(value), half: Some(twin), made_half: false };
         }
         self.retype(value);
         if let Some(info) = self.graph.values.get_mut(value.index()) {
             info.source = source;
         }
-        Pair { wide: None, half: Some(value), made_half: true }
+        Twins { wide: None, half: Some(value), made_half: true }
     }
 
     fn narrowed(&self, value: Value) -> Option<Source> {
@@ -221,15 +221,15 @@ impl Rewriter<'_> {
     }
 
     /// A value as a port reads or makes it.
-    fn at(&self, value: Value, port: Port) -> Value {
+    fn at(&self, value: Value, port: PortPrecision) -> Value {
         match port {
-            Port::Other | Port::Wide => self.in_precision(value, false),
-            Port::Any => self.pairs.get(&value).map_or(value, |pair| self.in_precision(value, pair.made_half)),
-            Port::Of(unit) => self.in_precision(value, self.choices.get(unit).copied().unwrap_or(false)),
+            PortPrecision::Other | PortPrecision::Wide => self.in_precision(value, false),
+            PortPrecision::Any => self.pairs.get(&value).map_or(value, |pair| self.in_precision(value, pair.made_half)),
+            PortPrecision::Of(unit) => self.in_precision(value, self.choices.get(unit).copied().unwrap_or(false)),
         }
     }
 
-    fn body(&mut self, body: &mut Body, edges: &Edges) {
+    fn body(&mut self, body: &mut Body, edges: &BodyPorts) {
         let mut nodes = Vec::with_capacity(body.nodes.len());
         for (input, port) in body.inputs.iter_mut().zip(&edges.inputs) {
             let given = *input;
@@ -282,7 +282,7 @@ impl Rewriter<'_> {
 
     /// The cast after a value is made, if it is read in both precisions.
     fn cast(&mut self, value: Value, origin: u32) -> Option<Node> {
-        let Pair { wide: Some(wide), half: Some(half), made_half } = *self.pairs.get(&value)? else { return None };
+        let Twins { wide: Some(wide), half: Some(half), made_half } = *self.pairs.get(&value)? else { return None };
         let (from, to, dtype) = if made_half { (half, wide, Dtype::Float32) } else { (wide, half, self.dtype) };
         let number = aten2onnx_onnx::model::number(dtype).ok()?;
         self.casts += 1;
@@ -300,7 +300,7 @@ impl Rewriter<'_> {
     }
 }
 
-fn remap(values: &mut [Option<Value>], ports: &[Port], at: impl Fn(Value, Port) -> Value) {
+fn remap(values: &mut [Option<Value>], ports: &[PortPrecision], at: impl Fn(Value, PortPrecision) -> Value) {
     for (value, port) in values.iter_mut().zip(ports) {
         *value = value.map(|value| at(value, *port));
     }

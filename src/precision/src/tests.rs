@@ -4,7 +4,7 @@
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Attr, Body, Constant, Graph, Node, Source, Type, Value, ValueInfo};
 
-use crate::{Outside, Request, Scope, narrow};
+use crate::{Extent, Outside, Request, narrow};
 
 /// Builds a graph of values of the shape [4].
 #[derive(Default)]
@@ -61,7 +61,7 @@ impl Built {
 }
 
 fn request() -> Request {
-    Request { dtype: Dtype::Float16, scope: Scope::Most, outside: Outside::Float32, keep: Vec::new(), target: None }
+    Request { dtype: Dtype::Float16, extent: Extent::Most, outside: Outside::Float32, keep: Vec::new(), target: None }
 }
 
 /// `float32 MatMul float16`: each node with the dtypes of its inputs and its result.

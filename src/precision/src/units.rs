@@ -25,7 +25,7 @@ pub(crate) struct Unit {
 
 /// What is known of a node.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct NodePorts {
     /// The operator.
     pub op: &'static str,
     /// Its name.
@@ -37,20 +37,20 @@ pub(crate) struct Place {
     /// Its results.
     pub outputs: Vec<Value>,
     /// The precision that it reads an input in, by position.
-    pub read: Vec<Port>,
+    pub read: Vec<PortPrecision>,
     /// The precision that it makes a result in.
-    pub made: Vec<Port>,
+    pub made: Vec<PortPrecision>,
     /// Its unit, if it computes in a precision of its choice.
     pub unit: Option<UnitId>,
     /// The units of body inputs and outputs, by body.
-    pub bodies: Vec<Edges>,
+    pub bodies: Vec<BodyPorts>,
     /// It has inputs or results of float32.
     pub is_wide: bool,
 }
 
 /// The precision of an input or a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Port {
+pub(crate) enum PortPrecision {
     /// No float32 tensor: it stays as it is.
     Other,
     /// Always float32.
@@ -63,9 +63,9 @@ pub(crate) enum Port {
 
 /// The precision of a body's inputs and outputs.
 #[derive(Debug, Default)]
-pub(crate) struct Edges {
-    pub inputs: Vec<Port>,
-    pub outputs: Vec<Port>,
+pub(crate) struct BodyPorts {
+    pub inputs: Vec<PortPrecision>,
+    pub outputs: Vec<PortPrecision>,
 }
 
 /// All units of a graph.
@@ -73,13 +73,13 @@ pub(crate) struct Edges {
 pub(crate) struct Units {
     pub all: Vec<Unit>,
     /// All nodes, outer ones first, in the order in which [`Body::visit`] comes to them.
-    pub nodes: Vec<Place>,
+    pub nodes: Vec<NodePorts>,
     /// Values that are read in float32, whatever the units choose.
     pub wide_reads: Vec<Value>,
     /// Values that leave the model in half precision.
     pub half_reads: Vec<Value>,
     /// Where a float32 value comes from, if it is computed.
-    pub makers: FxHashMap<Value, Maker>,
+    pub makers: FxHashMap<Value, MadeIn>,
     /// Values that are made in each turn of this many loops.
     pub turns: FxHashMap<Value, u32>,
     /// The loops around the node that is looked at.
@@ -88,7 +88,7 @@ pub(crate) struct Units {
 
 /// What decides in which precision a value is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Maker {
+pub(crate) enum MadeIn {
     Wide,
     Half,
     Unit(UnitId),
@@ -98,7 +98,7 @@ impl Units {
     /// The units of a graph.
     pub fn of(graph: &Graph, request: &Request) -> Units {
         let mut units = Units::default();
-        let outside = if request.outside == Outside::Half { Maker::Half } else { Maker::Wide };
+        let outside = if request.outside == Outside::Half { MadeIn::Half } else { MadeIn::Wide };
         for input in graph.body.inputs.iter().filter(|value| is_wide(graph, **value)) {
             units.makers.insert(*input, outside);
         }
@@ -126,8 +126,8 @@ impl Units {
     }
 
     /// A node with its units.
-    fn place(&mut self, graph: &Graph, node: &Node, to: Dtype) -> Place {
-        let mut place = Place {
+    fn place(&mut self, graph: &Graph, node: &Node, to: Dtype) -> NodePorts {
+        let mut place = NodePorts {
             op: node.op,
             name: node.name.clone(),
             origin: node.origin,
@@ -139,7 +139,7 @@ impl Units {
             bodies: Vec::new(),
             is_wide: false,
         };
-        place.is_wide = place.read.contains(&Port::Wide) || place.made.contains(&Port::Wide);
+        place.is_wide = place.read.contains(&PortPrecision::Wide) || place.made.contains(&PortPrecision::Wide);
         match node.op {
             "If" | "Loop" | "Scan" => self.control(graph, node, &mut place),
             "Cast" => self.cast(graph, node, &mut place),
@@ -150,10 +150,10 @@ impl Units {
     }
 
     /// A node whose schema lets type variables be half precision: those of float32 inputs.
-    fn node(&mut self, graph: &Graph, node: &Node, to: Dtype, place: &mut Place) {
+    fn node(&mut self, graph: &Graph, node: &Node, to: Dtype, place: &mut NodePorts) {
         for body in node.bodies() {
             let edges = |values: &[Value]| values.iter().map(|value| fixed(graph, Some(*value))).collect();
-            place.bodies.push(Edges { inputs: edges(&body.inputs), outputs: edges(&body.outputs) });
+            place.bodies.push(BodyPorts { inputs: edges(&body.inputs), outputs: edges(&body.outputs) });
         }
         let Some(version) = schema::find(node.op).and_then(|op| op.at(graph.version_of(node.domain_and_type().0)))
         else {
@@ -167,7 +167,7 @@ impl Units {
         let can = |port: &schema::Port| version.types.get(usize::from(port.ty)).is_some_and(|types| types.has(to));
         let changes = |i: usize| {
             let port = version.input_port(i)?;
-            (place.read.get(i) == Some(&Port::Wide) && !positions.has(i) && can(port)).then_some(port.ty)
+            (place.read.get(i) == Some(&PortPrecision::Wide) && !positions.has(i) && can(port)).then_some(port.ty)
         };
         let variables: Vec<u8> = (0..node.inputs.len()).filter_map(changes).collect();
         if variables.is_empty() {
@@ -176,13 +176,13 @@ impl Units {
         let unit = self.all.len();
         let of = |port: Option<&schema::Port>| port.is_some_and(|port| variables.contains(&port.ty));
         for (i, read) in place.read.iter_mut().enumerate() {
-            if *read == Port::Wide && !positions.has(i) && of(version.input_port(i)) {
-                *read = Port::Of(unit);
+            if *read == PortPrecision::Wide && !positions.has(i) && of(version.input_port(i)) {
+                *read = PortPrecision::Of(unit);
             }
         }
         for (i, made) in place.made.iter_mut().enumerate() {
-            if *made == Port::Wide && of(version.output_port(i)) {
-                *made = Port::Of(unit);
+            if *made == PortPrecision::Wide && of(version.output_port(i)) {
+                *made = PortPrecision::Of(unit);
             }
         }
         self.all.push(Unit::default());
@@ -190,17 +190,17 @@ impl Units {
     }
 
     /// A Cast reads any precision, unless its result needs all digits. To float32 it makes the precision of its choice.
-    fn cast(&mut self, graph: &Graph, node: &Node, place: &mut Place) {
+    fn cast(&mut self, graph: &Graph, node: &Node, place: &mut NodePorts) {
         let dtype = |value: Option<Value>| value.map_or(Dtype::Undefined, |value| graph.ty(value).dtype());
         let (from, to) = (dtype(node.input(0)), dtype(node.outputs.first().copied().flatten()));
         if from == Dtype::Float32 && matches!(to, Dtype::Bool | Dtype::Float16 | Dtype::Bfloat16) {
-            place.read.fill(Port::Any);
+            place.read.fill(PortPrecision::Any);
         }
-        if to == Dtype::Float32 && place.made == [Port::Wide] {
+        if to == Dtype::Float32 && place.made == [PortPrecision::Wide] {
             let unit = self.all.len();
-            place.made = vec![Port::Of(unit)];
+            place.made = vec![PortPrecision::Of(unit)];
             if from == Dtype::Float32 {
-                place.read = vec![Port::Of(unit)];
+                place.read = vec![PortPrecision::Of(unit)];
             }
             self.all.push(Unit::default());
             place.unit = Some(unit);
@@ -208,9 +208,9 @@ impl Units {
     }
 
     /// The values that cross the edges of bodies.
-    fn control(&mut self, graph: &Graph, node: &Node, place: &mut Place) {
+    fn control(&mut self, graph: &Graph, node: &Node, place: &mut NodePorts) {
         let bodies: Vec<&Body> = node.bodies().collect();
-        let edges = |body: &&Body| Edges {
+        let edges = |body: &&Body| BodyPorts {
             inputs: body.inputs.iter().map(|value| fixed(graph, Some(*value))).collect(),
             outputs: body.outputs.iter().map(|value| fixed(graph, Some(*value))).collect(),
         };
@@ -257,7 +257,7 @@ impl Units {
     }
 
     /// Adds what crosses the edges of a body to its units.
-    fn cross(&mut self, body: &Body, edges: &Edges) {
+    fn cross(&mut self, body: &Body, edges: &BodyPorts) {
         for (value, port) in body.inputs.iter().zip(&edges.inputs) {
             self.make(*value, *port);
         }
@@ -267,7 +267,7 @@ impl Units {
     }
 
     /// Adds what a node reads and makes.
-    fn note(&mut self, node: &Node, place: &Place) {
+    fn note(&mut self, node: &Node, place: &NodePorts) {
         for (value, port) in node.inputs.iter().zip(&place.read) {
             if let Some(value) = value {
                 self.read(*value, *port);
@@ -285,25 +285,25 @@ impl Units {
         }
     }
 
-    fn read(&mut self, value: Value, port: Port) {
+    fn read(&mut self, value: Value, port: PortPrecision) {
         match port {
-            Port::Wide => self.wide_reads.push(value),
-            Port::Of(unit) => self.all.get_mut(unit).into_iter().for_each(|unit| unit.reads.push(value)),
-            Port::Any | Port::Other => {}
+            PortPrecision::Wide => self.wide_reads.push(value),
+            PortPrecision::Of(unit) => self.all.get_mut(unit).into_iter().for_each(|unit| unit.reads.push(value)),
+            PortPrecision::Any | PortPrecision::Other => {}
         }
     }
 
-    fn make(&mut self, value: Value, port: Port) {
+    fn make(&mut self, value: Value, port: PortPrecision) {
         if self.loops > 0 {
             self.turns.insert(value, self.loops);
         }
         match port {
-            Port::Wide => drop(self.makers.insert(value, Maker::Wide)),
-            Port::Of(id) => {
-                self.makers.insert(value, Maker::Unit(id));
+            PortPrecision::Wide => drop(self.makers.insert(value, MadeIn::Wide)),
+            PortPrecision::Of(id) => {
+                self.makers.insert(value, MadeIn::Unit(id));
                 self.all.get_mut(id).into_iter().for_each(|unit| unit.makes.push(value));
             }
-            Port::Any | Port::Other => {}
+            PortPrecision::Any | PortPrecision::Other => {}
         }
     }
 }
@@ -314,10 +314,10 @@ fn repeats(node: &Node) -> bool {
 }
 
 /// Gives a float32 port to a unit; whether it is one.
-fn mark(ports: &mut [Port], i: usize, unit: UnitId) -> bool {
+fn mark(ports: &mut [PortPrecision], i: usize, unit: UnitId) -> bool {
     match ports.get_mut(i) {
-        Some(port) if *port == Port::Wide => {
-            *port = Port::Of(unit);
+        Some(port) if *port == PortPrecision::Wide => {
+            *port = PortPrecision::Of(unit);
             true
         }
         _ => false,
@@ -325,10 +325,10 @@ fn mark(ports: &mut [Port], i: usize, unit: UnitId) -> bool {
 }
 
 /// The precision of a value that stays as it is.
-fn fixed(graph: &Graph, value: Option<Value>) -> Port {
+fn fixed(graph: &Graph, value: Option<Value>) -> PortPrecision {
     match value {
-        Some(value) if is_wide(graph, value) => Port::Wide,
-        _ => Port::Other,
+        Some(value) if is_wide(graph, value) => PortPrecision::Wide,
+        _ => PortPrecision::Other,
     }
 }
 

@@ -44,7 +44,7 @@ impl Narrowed {
 
     /// Writes the elements.
     pub(super) fn write(&self, sink: &mut dyn Sink) -> Result<()> {
-        Payload::new(&self.source)?.write(&mut Rounding { to: self.to, buffer: Vec::new(), sink })
+        Payload::new(&self.source)?.write(&mut Narrowing { to: self.to, buffer: Vec::new(), sink })
     }
 }
 
@@ -64,13 +64,13 @@ fn narrow_into(bytes: &[u8], to: Dtype, narrow: &mut Vec<u8>) {
 }
 
 /// Rounds elements while they are written; it receives whole elements.
-struct Rounding<'a> {
+struct Narrowing<'a> {
     to: Dtype,
     buffer: Vec<u8>,
     sink: &'a mut dyn Sink,
 }
 
-impl Sink for Rounding<'_> {
+impl Sink for Narrowing<'_> {
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         for chunk in bytes.chunks(CHUNK) {
             self.buffer.clear();
@@ -93,15 +93,15 @@ impl Weight {
         if self.dtype != Dtype::Float32 || matches!(self.storage, Storage::Absent(_)) {
             return None;
         }
-        let mut largest = Largest(0.0);
+        let mut largest = LargestFinite(0.0);
         Payload::new(self).ok()?.write(&mut largest).ok()?;
         Some(largest.0)
     }
 }
 
-struct Largest(f32);
+struct LargestFinite(f32);
 
-impl Sink for Largest {
+impl Sink for LargestFinite {
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.0 = self.0.max(largest_finite(bytes));
         Ok(())
