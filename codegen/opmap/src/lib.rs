@@ -13,7 +13,8 @@
 //! | errors | `diagnostic`, `effects` | errors as data; facts about memory |
 //! | input | `syntax`, `schema`, `render`, `suppress` | parser and formatter, schemas of PyTorch and ONNX, errors as text |
 //! | trees | `collect`, `tree` | items by name, the checked tree |
-//! | meaning | `check`, `visit` | names, types and schemas of calls; walks over the checked tree |
+//! | walks | `visit` | walks over the checked tree |
+//! | meaning | `check` | names, types and schemas of calls |
 //! | one opset | `specialize`, `reach` | a rule as it is at one opset; who calls whom |
 //! | all opsets | `coverage` | the proof, and the support matrix |
 //! | passes | `checked` | all passes in order |

@@ -98,7 +98,8 @@ impl Recheck {
         };
         let before = |items: &Items, sources: &Sources| {
             let base = self.base.as_ref().filter(|base| base.domains == imported(items))?;
-            base.checkpoint.before(&base.reach, &Headers::of(items, sources), &changed)
+            let callers = |name: &str| base.reach.callers_of(name).map(str::to_owned).collect();
+            base.checkpoint.before(&callers, &Headers::of(items, sources), &changed)
         };
         let change = Change { files: &changed, early: &mut |found| early(&sources, found), before: &before };
         let schemas = self.schemas.clone();

@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::collect::Items;
-use crate::reach::Reach;
 use crate::source::{FileId, Sources, Span};
 use crate::syntax::ast::{self, TypeExpr};
 use crate::tree::{Function, Kind, Links, Lower, Map, Program};
@@ -83,15 +82,20 @@ impl Checkpoint {
         &self.program
     }
 
-    /// What a change of these files leaves as it was. None if everything is to be checked.
-    pub fn before<'a>(&'a self, reach: &Reach, now: &Headers, files: &'a [FileId]) -> Option<Before<'a>> {
+    /// What a change of these files leaves as it was. None if everything is to be checked. `callers` gives the functions that call a function.
+    pub fn before<'a>(
+        &'a self,
+        callers: &dyn Fn(&str) -> Vec<String>,
+        now: &Headers,
+        files: &'a [FileId],
+    ) -> Option<Before<'a>> {
         let mut concerned = HashSet::new();
         for (file, name) in self.headers.changed(now)? {
             let is_of = |function: &&Function| function.span.file == file && short(&function.name) == short(&name);
             let names =
                 functions(&self.program).chain(&self.program.externs).filter(is_of).map(|function| &function.name);
             for name in names {
-                concerned.extend(reach.callers_of(name).map(str::to_owned));
+                concerned.extend(callers(name));
             }
         }
         Some(Before { checkpoint: self, files, concerned })
