@@ -126,11 +126,15 @@ class ReplacedOnSides(Net):
     def forward(self, x):
         state = State(x.sum(0), x.mean(0))
         old = state
+        if x.min() > 0:
+            state = replace(state, h=state.h * 3)
         state = replace(state, h=state.h + 1) if x.sum() > 0 else replace(state, c=state.c + 1)
         rows = [x.sum(0), x.mean(0)]
         same = rows
         if x.max() > 1:
             rows = [rows[1], rows[0]]
+        if not x.max() > 1.5:  # what the example does not take
+            rows, state = [rows[0] * 2, rows[1]], replace(state, c=state.c * 2)
         return state.h, state.c, old.h, old.c, rows[0], same[0]
 
 
@@ -250,6 +254,14 @@ def test_functions_and_objects_are_right(kind) -> None:
     model = kind().eval()
     program = aten2onnx.export(model, (torch.randn(6, 4),), "model.onnx", dynamic_shapes={"x": {0: "n"}})
     assert not [note for note in program.report.notes if "is right only" in note]
+    check(program, model)
+
+
+def test_what_stood_there_before_a_side_stays_as_it_is() -> None:
+    torch.manual_seed(0)
+    model = ReplacedOnSides().eval()
+    program = aten2onnx.export(model, (torch.randn(6, 4),), "model.onnx", dynamic_shapes={"x": {0: "n"}}, max_runs=2)
+    assert program.report.operators["If"] >= 1
     check(program, model)
 
 
