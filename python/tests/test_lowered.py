@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 import os
 import sys
 
@@ -283,6 +284,13 @@ def f(x, n):
             break
     else:
         seen = [s * 2 for s in seen if s > 1]
+    counts, table = [0] * 3, {0: "zero", 1: "one"}
+    for s in sorted([*seen, 1, *range(2)], key=lambda s: -s if s % 2 else s):
+        counts[s % 3] += 1
+    seen.extend(counts)
+    seen += list(map(lambda s: s + 1 if s > 2 else s, seen))
+    seen.sort(reverse=True)
+    total += len(table[n % 2]) + next((s for s in seen if s < 9), 0)
     return total, seen, any(s > 4 for s in seen), sum(s for s in seen), 1 < len(seen) < 4, rounded(2.5) if rounded is not None else os
 """
 
@@ -299,6 +307,16 @@ def test_lowered_code_does_what_python_does() -> None:
         some = staticmethod(lambda *looks: any(look() for look in looks))
         same = staticmethod(lambda one, other: one is other)
         other = staticmethod(lambda one, other: one is not other)
+        listed = staticmethod(lambda kind, values: kind(values))
+        item = staticmethod(operator.getitem)
+        added = staticmethod(operator.iadd)
+        repeated_list = staticmethod(operator.mul)
+        sort_in = staticmethod(lambda values, **kwargs: values.sort(**kwargs))
+
+        @staticmethod
+        def extended(values, others):
+            values.extend(others)
+            return values
 
         @staticmethod
         def branch(test, yes, no, get, set_):
