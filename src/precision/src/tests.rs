@@ -1,5 +1,5 @@
 //! Graphs that are built by hand, and what becomes of them.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Attr, Body, Constant, Graph, Node, Source, Type, Value, ValueInfo};
