@@ -9,7 +9,8 @@
 //! |---|---|---|
 //! | request | `request` | what is asked for |
 //! | units | `units` | nodes, and the values that they read and make in a precision of their choice |
-//! | reasons | `origins`, `reasons` | values that come from positions or from the model's own half precision; what a node's precision is forced by |
+//! | origins | `origins` | values that come from positions or from the model's own half precision |
+//! | reasons | `reasons` | what a node's precision is forced by |
 //! | choice | `cut` | the precision of the others, with the fewest casts |
 //! | result | `report`, `rewrite` | the graph in both precisions, and what is said of it |
 

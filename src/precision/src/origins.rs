@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Graph, Source, Value};
-use aten2onnx_onnx::schema::{self, Half};
+use aten2onnx_onnx::schema::{self, Half, Shape};
 
 use crate::units::{NodePorts, Units, is_stored, is_wide};
 
@@ -35,9 +35,9 @@ impl ValueOrigins {
         if !place.outputs.iter().any(|value| is_wide(graph, *value)) {
             return false;
         }
-        match place.op {
-            "Cast" if place.inputs.first().is_some_and(|value| counts(graph.ty(*value).dtype())) => return true,
-            "Range" => return true,
+        match schema::facts(place.op).shape {
+            Shape::Cast if place.inputs.first().is_some_and(|value| counts(graph.ty(*value).dtype())) => return true,
+            Shape::Range => return true,
             _ => {}
         }
         if schema::facts(place.op).half == Half::Product && place.inputs.iter().any(|value| is_matrix(graph, *value)) {
@@ -50,7 +50,7 @@ impl ValueOrigins {
 
     fn are_widened(&self, graph: &Graph, place: &NodePorts) -> bool {
         let is_half = |value: &Value| matches!(graph.ty(*value).dtype(), Dtype::Float16 | Dtype::Bfloat16);
-        let widens = place.op == "Cast" && place.inputs.iter().any(is_half);
+        let widens = schema::facts(place.op).shape == Shape::Cast && place.inputs.iter().any(is_half);
         widens || place.inputs.iter().any(|value| self.widened.contains(value))
     }
 }

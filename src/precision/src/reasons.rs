@@ -10,7 +10,7 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::largest_finite;
 use aten2onnx_onnx::graph::{Graph, Source, Value};
-use aten2onnx_onnx::schema::{self, Half};
+use aten2onnx_onnx::schema::{self, Half, Shape};
 use aten2onnx_onnx::targets::onnxruntime_lacks;
 
 use crate::origins::ValueOrigins;
@@ -76,7 +76,8 @@ pub(crate) fn forced(graph: &Graph, units: &Units, request: &Request) -> Result<
             continue;
         };
         let is_kept = kept.get(number).copied().unwrap_or(false);
-        let is_counted = place.op == "Cast" || unit.reads.iter().any(|value| origins.positions.contains(value));
+        let is_counted = schema::facts(place.op).shape == Shape::Cast
+            || unit.reads.iter().any(|value| origins.positions.contains(value));
         let why = if is_kept {
             Some(Why::Asked)
         } else if unit.reads.iter().chain(&unit.makes).any(|value| origins.widened.contains(value)) {
@@ -102,14 +103,17 @@ fn kept(graph: &Graph, units: &Units, request: &Request) -> Result<Vec<bool>> {
     let mut kept = vec![false; units.nodes.len()];
     for text in &request.keep {
         let pattern = WildMatch::new(text);
-        let below = WildMatch::new(&format!("{text}.*"));
+        // A module is known by its path, and in converted models by the names of its nodes.
+        let below = [".*", "/*"].map(|rest| WildMatch::new(&format!("{text}{rest}")));
         let mut is_used = false;
         for (kept, place) in kept.iter_mut().zip(&units.nodes) {
             let module = graph.provenance.get(place.origin as usize).and_then(|origin| origin.module.as_deref());
             let is_named = pattern.matches(place.op)
                 || pattern.matches(&place.name)
+                || below.iter().any(|below| below.matches(&place.name))
                 || place.outputs.iter().any(|value| pattern.matches(graph.name(*value)))
-                || module.is_some_and(|module| pattern.matches(module) || below.matches(module));
+                || module
+                    .is_some_and(|module| pattern.matches(module) || below.iter().any(|below| below.matches(module)));
             *kept |= is_named;
             is_used |= is_named;
         }

@@ -6,7 +6,7 @@ use aten2onnx_onnx::graph::Graph;
 
 use crate::reasons::Why;
 use crate::request::Request;
-use crate::units::Units;
+use crate::units::{Units, is_control};
 
 /// So many operators are named for a reason.
 const NAMED: usize = 5;
@@ -36,7 +36,7 @@ pub(crate) fn notes(
             Some(unit) => forced.get(unit).and_then(Option::as_ref).filter(|why| why.is_wide()).map(Why::to_string),
         };
         let why = why.unwrap_or_else(|| "fewer values are cast".to_owned());
-        if !matches!(place.op, "If" | "Loop" | "Scan") {
+        if !is_control(place.op) {
             *kept.entry(why).or_default().entry(place.op).or_default() += 1;
         }
     }

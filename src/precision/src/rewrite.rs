@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::weights::{Narrowed, narrowed_bytes};
 use aten2onnx_onnx::graph::{Attr, Body, Constant, Graph, Node, Origin, Source, Value, ValueInfo};
-use aten2onnx_onnx::schema;
+use aten2onnx_onnx::schema::{self, Shape};
 
 use crate::request::{Outside, Request};
 use crate::units::{BodyPorts, MadeIn, PortPrecision, Units, is_stored, is_wide};
@@ -267,7 +267,7 @@ impl GraphRewriter<'_> {
 
     /// The attributes of a node that computes in half precision.
     fn attributes(&self, node: &mut Node) {
-        if node.op == "Cast" {
+        if schema::facts(node.op).shape == Shape::Cast {
             let to = aten2onnx_onnx::model::number(self.dtype).map_or(FLOAT32, i64::from);
             set(node, "to", Attr::Int(to));
         }

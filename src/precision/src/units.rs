@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Body, Graph, Node, Source, Type, Value};
-use aten2onnx_onnx::schema;
+use aten2onnx_onnx::schema::{self, Shape};
 
 use crate::request::{Outside, Request};
 
@@ -140,9 +140,9 @@ impl Units {
             is_wide: false,
         };
         place.is_wide = place.read.contains(&PortPrecision::Wide) || place.made.contains(&PortPrecision::Wide);
-        match node.op {
-            "If" | "Loop" | "Scan" => self.control(graph, node, &mut place),
-            "Cast" => self.cast(graph, node, &mut place),
+        match schema::facts(node.op).shape {
+            Shape::Branch | Shape::Loop | Shape::Scan => self.control(graph, node, &mut place),
+            Shape::Cast => self.cast(graph, node, &mut place),
             _ => self.node(graph, node, to, &mut place),
         }
         self.note(node, &place);
@@ -217,9 +217,9 @@ impl Units {
         place.bodies = bodies.iter().map(edges).collect();
         // By a result: the first input that gives it, the body's input, and the body's output. States come before what each turn adds.
         let scanned = usize::try_from(node.int("num_scan_inputs").unwrap_or(0)).unwrap_or(0);
-        let (states, skipped, inputs_before, outputs_before) = match node.op {
-            "If" => (0, 0, 0, 0),
-            "Loop" => (node.inputs.len().saturating_sub(2), 2, 2, 1),
+        let (states, skipped, inputs_before, outputs_before) = match schema::facts(node.op).shape {
+            Shape::Branch => (0, 0, 0, 0),
+            Shape::Loop => (node.inputs.len().saturating_sub(2), 2, 2, 1),
             _ => (node.inputs.len().saturating_sub(scanned), 0, 0, 0),
         };
         for i in 0..node.outputs.len().max(states) {
@@ -239,7 +239,7 @@ impl Units {
             }
         }
         // What a Scan reads in slices.
-        for i in 0..if node.op == "Scan" { scanned } else { 0 } {
+        for i in 0..if schema::facts(node.op).shape == Shape::Scan { scanned } else { 0 } {
             let unit = self.all.len();
             let mut has_any = mark(&mut place.read, states + i, unit);
             for edges in &mut place.bodies {
@@ -278,7 +278,7 @@ impl Units {
                 self.make(*value, *port);
             }
         }
-        if !matches!(node.op, "If" | "Loop" | "Scan") {
+        if !is_control(node.op) {
             for (body, edges) in node.bodies().zip(&place.bodies) {
                 self.cross(body, edges);
             }
@@ -308,9 +308,14 @@ impl Units {
     }
 }
 
+/// Whether values cross the edges of an operator's bodies.
+pub(crate) fn is_control(op: &str) -> bool {
+    matches!(schema::facts(op).shape, Shape::Branch | Shape::Loop | Shape::Scan)
+}
+
 /// Whether the bodies of a node run again and again.
 fn repeats(node: &Node) -> bool {
-    matches!(node.op, "Loop" | "Scan")
+    matches!(schema::facts(node.op).shape, Shape::Loop | Shape::Scan)
 }
 
 /// Gives a float32 port to a unit; whether it is one.
