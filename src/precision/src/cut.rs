@@ -7,11 +7,11 @@ use petgraph::unionfind::UnionFind;
 use petgraph::visit::EdgeRef;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use aten2onnx_onnx::graph::{Graph, Source, Value};
+use aten2onnx_onnx::graph::{Graph, Value};
 
 use crate::reasons::Why;
 use crate::request::{Extent, Request};
-use crate::units::{MadeIn, UnitId, Units};
+use crate::units::{MadeIn, UnitId, Units, stored_sizes};
 
 /// What a cast costs. A weight that is stored in both precisions costs as much.
 const CAST: u64 = 1000;
@@ -90,12 +90,8 @@ const HALF: NodeId = 1;
 
 /// Whether a constant is so small that it may as well be stored in both precisions.
 fn is_small(graph: &Graph, value: Value) -> bool {
-    let sizes = match &graph.info(value).source {
-        Source::Constant(constant) => &constant.sizes,
-        Source::Weight(weight) => &weight.sizes,
-        _ => return false,
-    };
-    sizes.iter().try_fold(1i64, |count, size| count.checked_mul(*size)).is_some_and(|count| count <= MOST_SMALL)
+    let count = |sizes: &[i64]| sizes.iter().try_fold(1i64, |count, size| count.checked_mul(*size));
+    stored_sizes(graph, value).and_then(count).is_some_and(|count| count <= MOST_SMALL)
 }
 
 /// The network of the cut. Units that are forced are one with the side that they are forced to, so that it falls into small parts.

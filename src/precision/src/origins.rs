@@ -3,10 +3,10 @@
 use rustc_hash::FxHashSet;
 
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_onnx::graph::{Graph, Source, Value};
+use aten2onnx_onnx::graph::{Graph, Value};
 use aten2onnx_onnx::schema::{self, Half, Shape};
 
-use crate::units::{NodePorts, Units, is_stored, is_wide};
+use crate::units::{NodePorts, Units, is_stored, is_wide, stored_sizes};
 
 /// Values that a node's precision depends on.
 #[derive(Debug, Default)]
@@ -62,10 +62,5 @@ fn counts(dtype: Dtype) -> bool {
 
 /// Whether a stored value has two or more dimensions of more than one element.
 fn is_matrix(graph: &Graph, value: Value) -> bool {
-    let sizes = match &graph.info(value).source {
-        Source::Constant(constant) => &constant.sizes,
-        Source::Weight(weight) => &weight.sizes,
-        _ => return false,
-    };
-    sizes.iter().filter(|size| **size != 1).count() > 1
+    stored_sizes(graph, value).is_some_and(|sizes| sizes.iter().filter(|size| **size != 1).count() > 1)
 }

@@ -350,5 +350,14 @@ fn holds_wide(graph: &Graph, value: Value) -> bool {
 
 /// Whether a value is a constant or a weight.
 pub(crate) fn is_stored(graph: &Graph, value: Value) -> bool {
-    matches!(graph.info(value).source, Source::Constant(_) | Source::Weight(_))
+    stored_sizes(graph, value).is_some()
+}
+
+/// The sizes of a constant or a weight.
+pub(crate) fn stored_sizes(graph: &Graph, value: Value) -> Option<&[i64]> {
+    match &graph.info(value).source {
+        Source::Constant(constant) => Some(&constant.sizes),
+        Source::Weight(weight) => Some(&weight.sizes),
+        Source::Input | Source::Node => None,
+    }
 }
