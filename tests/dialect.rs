@@ -1,4 +1,6 @@
 //! What torch.export writes beyond plain calls of operators, against PyTorch: see `tests/dialect/`.
+//!
+//! Of long series each third program is run, and all with `DIALECT=all`, as `tests/run --slow` does.
 
 use crate::host;
 
@@ -11,17 +13,17 @@ mod python {
 
     #[test]
     fn nested_graphs_give_the_numbers_of_pytorch() {
-        judge("judge.py", &["--theme", "control_flow", "--opsets", "9,18"]);
+        judge("judge.py", &["--theme", "control_flow", "--opsets", "9,18", "--every", "3"]);
     }
 
     #[test]
     fn sizes_and_numbers_are_those_of_pytorch() {
-        judge("judge.py", &["--theme", "symbolic", "--opsets", "9,18"]);
+        judge("judge.py", &["--theme", "symbolic", "--opsets", "9,18", "--every", "3"]);
     }
 
     #[test]
     fn state_and_inputs_that_are_written_to_are_those_of_pytorch() {
-        judge("judge.py", &["--theme", "mutations", "--opsets", "18"]);
+        judge("judge.py", &["--theme", "mutations", "--opsets", "18", "--every", "3"]);
     }
 
     #[test]
@@ -31,12 +33,13 @@ mod python {
 
     #[test]
     fn writes_through_views_are_those_of_pytorch() {
-        judge("random_programs.py", &["--count", "100"]);
+        let count = if std::env::var("DIALECT").is_ok_and(|wanted| wanted == "all") { "300" } else { "40" };
+        judge("random_programs.py", &["--count", count]);
     }
 
     #[test]
     fn promotion_is_that_of_pytorch() {
-        judge("judge.py", &["--theme", "dtypes", "--opsets", "9,18"]);
+        judge("judge.py", &["--theme", "dtypes", "--opsets", "9,18", "--every", "3"]);
     }
 
     #[test]

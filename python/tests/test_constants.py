@@ -1,4 +1,4 @@
-"""Constants that a decomposition makes are kept, although PyTorch forgets them."""
+"""Constants: those that a decomposition makes are kept, although PyTorch forgets them, and those that a run writes to are what they were before."""
 
 from __future__ import annotations
 
@@ -49,3 +49,35 @@ def test_other_errors_are_passed_on() -> None:
 
     with pytest.raises(ValueError, match="something else"):
         _constants.run_decompositions(Broken(), {})
+
+
+def grown_table(x):
+    table = torch.tensor([1, 2, 3])
+    table += x.shape[0]
+    return x.sum() + table
+
+
+def row_of_table(x):
+    table = torch.tensor([[0, 1], [-1, 0]])
+    table[1] += torch.arange(1, 3)
+    table[0].add_(x[0].long())
+    return x[table[:, 1] % 2] + table.sum()
+
+
+def table_of_numpy(x):
+    table = torch.from_numpy(np.arange(6, dtype=np.float32))
+    table.mul_(2).add_(x.mean())
+    return table + x.sum()
+
+
+@pytest.mark.parametrize("function", [grown_table, row_of_table, table_of_numpy])
+@pytest.mark.parametrize("shapes", [None, "auto"])
+def test_a_constant_that_is_written_to_is_what_it_was_before(function, shapes) -> None:
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    program = aten2onnx.export(Model(), (torch.arange(8.0).reshape(4, 2),), capture="record", dynamic_shapes=shapes)
+    for rows in (4,) if shapes is None else (4, 7):
+        x = torch.randn(rows, 2)
+        torch.testing.assert_close(program(x)[0], function(x))

@@ -98,6 +98,10 @@ class Recorder(TorchDispatchMode):
         self.names: dict[int, str] = {}
         self._known: dict[int, Value] = {}
         self._kept: list[Any] = []
+        #: Tensors that are kept so that no other one gets their id.
+        self._alive: list[torch.Tensor] = []
+        #: The numbers of constants by their memory, until a call writes to it.
+        self._constants: dict[int, list[int]] = {}
         self._written: dict[int, tuple[Any, Any]] = {}
         self._dirty: set[int] = set()
         #: The memory of real tensors whose elements are unknown: such were written to them, or the run does without.
@@ -256,6 +260,8 @@ class Recorder(TorchDispatchMode):
                 raise Unrecorded("the model reads a tensor that has no data, and is no parameter or buffer of it", line_of_model())
             source = ("constant", len(self._kept)) if name is None else ("weight", name)
             found = self._known[id(tensor)] = self.new_value(tensor, True, source)
+            if name is None:
+                self._constants.setdefault(self._memory(tensor), []).append(len(self._kept))
             self._kept.append(tensor)  # so that no other tensor gets its id
         return found
 
@@ -441,9 +447,17 @@ class Recorder(TorchDispatchMode):
                     raise Unrecorded("a function of a higher-order operator writes to a tensor from outside of it", line_of_model())
                 if not fixed:
                     self._dirty.add(memory)
+                self._keep_constants(self._constants.pop(memory, []))
                 if memory in self._outside and memory not in self._written:
                     whole = self._outside[memory]
                     self._written[memory] = (whole, whole.detach().clone())
+
+    def _keep_constants(self, numbers: list[int]) -> None:
+        """Keeps the elements that constants have before the first write to them: the recording writes it down."""
+        for number in numbers:
+            tensor = self._kept[number]
+            self._alive.append(tensor)
+            self._kept[number] = tensor.detach().clone()
 
     _outside: dict[int, torch.Tensor] = {}
 
