@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from . import folds, grown
 from .grown import Grown
+from .hashed import hash_of, hash_of_bool
 from .kinds import Kind
 from .loops import Walkable
 from .numbers import Number, number_of, symbolic
@@ -373,14 +374,6 @@ def _asks_for_classes(file: str | None) -> bool:
     return file is not None and has_line(file, _IDENTITY)
 
 
-def _hash(value: Any) -> int:
-    number = number_of(value)
-    return hash(number.value) if number is not None else int(_HASH(value))
-
-
-_HASH = torch.SymInt.__hash__
-
-
 def _attention(*args: Any, **kwargs: Any) -> Any:
     """Attention whose `is_causal` may be a comparison of sizes."""
     plain_ones = {name: bool(value) if isinstance(value, torch.SymBool) else value for name, value in kwargs.items()}
@@ -393,7 +386,8 @@ _ATTENTION: Any = torch.nn.functional.scaled_dot_product_attention
 @contextmanager
 def taken_as_plain() -> Iterator[None]:
     """Lets PyTorch take numbers that remember where it wants plain ones: sizes as keys, as functools.cache has them, and `is_causal`; lists of loops as indices, and numbers as those of modules."""
-    torch.SymInt.__hash__ = _hash  # type: ignore[method-assign,assignment]
+    hashes = torch.SymInt.__hash__, torch.SymBool.__hash__
+    torch.SymInt.__hash__, torch.SymBool.__hash__ = hash_of, hash_of_bool  # type: ignore[method-assign,assignment]
     torch.nn.functional.scaled_dot_product_attention = _attention
     Tracked.__getitem__, Tracked.__setitem__ = _row, _set_row  # type: ignore[method-assign,assignment]
     before = torch.nn.ModuleList.__getitem__
@@ -401,7 +395,7 @@ def taken_as_plain() -> Iterator[None]:
     try:
         yield
     finally:
-        torch.SymInt.__hash__ = _HASH  # type: ignore[method-assign]
+        torch.SymInt.__hash__, torch.SymBool.__hash__ = hashes  # type: ignore[method-assign]
         torch.nn.functional.scaled_dot_product_attention = _ATTENTION
         torch.nn.ModuleList.__getitem__ = before  # type: ignore[method-assign]
         del Tracked.__getitem__, Tracked.__setitem__
