@@ -1,4 +1,4 @@
-"""Numbers as keys of dictionaries and elements of sets: Python asks whether two are equal only where their hashes are. Held against PyTorch at other sizes and data."""
+"""Numbers as keys of dictionaries and elements of sets, where Python asks whether two are equal only if their hashes are, and text of numbers. Held against PyTorch at other sizes and data."""
 
 from __future__ import annotations
 
@@ -102,3 +102,52 @@ def test_sets_that_are_made_of_numbers_are_refused_with_their_line(kind) -> None
     for shapes in ({"x": {0: "n"}}, None) if kind is not OfSizes else ({"x": {0: "n"}},):
         with pytest.raises(aten2onnx.CaptureError, match=r"test_keys.py"):
             aten2onnx.export(kind(), (torch.randn(5, 4),), dynamic_shapes=shapes, capture="record")
+
+
+class Named(nn.Module):
+    """Layers that are found by a name with a number in it."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleDict({f"l{i}": nn.Linear(4, 4) for i in range(4)})
+
+
+class ByFormat(Named):
+    def forward(self, x):
+        return self.layers[f"l{int(x[0].argmax())}"](x)
+
+
+class ByTensor(Named):
+    def forward(self, x):
+        name = f"l{x[0].argmax()}"
+        return self.layers[name](x)
+
+
+class ByText(Named):
+    def forward(self, x):
+        return getattr(self.layers, "l" + str(int(x[0].argmax())))(x)
+
+
+class Digits(nn.Module):
+    def forward(self, x):
+        return x * len(str(x.shape[0] * 3))
+
+
+@pytest.mark.parametrize("kind", [ByFormat, ByTensor, ByText, Digits])
+def test_text_of_numbers_that_a_model_goes_on_with_is_refused_with_its_line(kind) -> None:
+    with pytest.raises(aten2onnx.CaptureError, match=r"makes text of (.*\n?)*test_keys.py"):
+        aten2onnx.export(kind().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+
+
+class Told(nn.Module):
+    def forward(self, x):
+        where = f"{x.shape[0]} rows"
+        print(f"{x.shape[0]} rows, the first is {x[0]}", x.sum(), int(x[0].argmax()))
+        assert x.shape[1] == 4, f"{x.shape}"
+        if x.dim() != 2:
+            raise ValueError(f"{x.shape} of {where}")
+        return x * 2
+
+
+def test_messages_may_have_numbers_and_tensors() -> None:
+    check(Told(), (torch.randn(6, 4),), inputs(), dynamic_shapes={"x": {0: "n"}})
