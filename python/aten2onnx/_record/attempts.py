@@ -8,8 +8,10 @@ import torch
 
 from .alike import FewTurns
 from .grown import Grown
+from .long import Compound, Long
 from .loops import Walkable
 from .numbers import Number, number_of, operand, plain, symbolic
+from .ragged import is_element, note_kind
 from .states import UNDEFINED, Place, Poison, Snapshot, Values, is_number, is_number_of, is_same, put, put_copies, value_at
 from .tensors import Value, scalar_value
 from .turns import NoBothSides
@@ -72,9 +74,9 @@ class Attempt:
         values = self.turns.get()
         self.structure.near = self.before.leaves
         changed = {}
-        for place, (example, dim) in self.plan.lists.items():
+        for place, example in self.plan.lists.items():
             known = value_at(values, place)
-            put(values, place, self.structure.as_list(known, example, dim, self.turns.line, place))
+            put(values, place, self.structure.as_list(known, example, self.turns.line, place))
             changed[place[0]] = values[place[0]]
         for place, example in self.plan.carried.items():
             # A turn that does not assign a name leaves it as it was: it is something before the first.
@@ -119,11 +121,15 @@ class Attempt:
             if place not in before.lengths or before.lengths[place] == length:
                 continue
             values = value_at(now.values, place)
-            if any(structure.kind(value) is None for value in values):
+            if not all(is_element(value, lambda leaf: structure.kind(leaf) is not None and not isinstance(leaf, Long)) for value in values):
                 self._peel(place)
             example = values[-1] if values else value_at(before.values, place)[-1] if value_at(before.values, place) else None
-            plan.lists[place] = (example, None)
+            plan.lists[place] = example
             is_new = True
+        for place, found in now.containers.items():
+            if isinstance(found, Compound) and place in before.lengths:
+                self._note_list(place, found)
+                is_new = True
         if is_new:
             raise Again
         for place, leaf in now.leaves.items():
@@ -131,7 +137,7 @@ class Attempt:
             if before.is_container(place):
                 if not isinstance(leaf, Grown):
                     self._peel(place)
-                plan.lists[place] = (leaf.example(), leaf.dim)
+                self._note_list(place, leaf)
                 raise Again
             if place not in plan.tensors and is_number_of(known if known is not UNDEFINED else plan.carried.get(place), leaf):
                 plan.tensors[place] = plan.carried[place] = leaf
@@ -149,6 +155,11 @@ class Attempt:
             is_new = True
         if is_new:
             raise Again
+
+    def _note_list(self, place: Place, found: Any) -> None:
+        """Notes that turns have put a list that they made longer in the place of another one."""
+        self.plan.lists[place] = found.example()
+        note_kind(found, self.structure.key_of_list(self.turns.line, place), self.structure.turns.lengths)
 
     def _peel(self, place: Place) -> None:
         if self.turns.is_peeled:

@@ -24,6 +24,7 @@ from . import folds, grown
 from .grown import Grown
 from .hashed import hash_of, hash_of_bool
 from .kinds import Kind
+from .long import Compound, Long
 from .loops import Walkable
 from .numbers import Number, number_of, symbolic
 from .picked import module_at
@@ -80,7 +81,7 @@ class float_(metaclass=_Kind):
 def _len(value: Any) -> int:
     if isinstance(value, Tracked) and value.actual.dim() > 0:
         return sizes_of(value)[0]  # type: ignore[no-any-return]
-    if isinstance(value, (Walkable, Grown)):
+    if isinstance(value, (Walkable, Long)):
         return value.count  # type: ignore[no-any-return]
     if isinstance(value, Numbers):
         return value.length  # type: ignore[no-any-return]
@@ -95,7 +96,7 @@ def _extreme(name: str) -> Any:
     plain_one, sym_one = getattr(builtins, name), getattr(torch, f"sym_{name}")
 
     def extreme(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs and isinstance(args[0], Grown):
+        if len(args) == 1 and not kwargs and isinstance(args[0], Grown) and args[0].kind is not torch.Tensor:
             return getattr(grown.tensor(args[0], args[0].rows.dtype), name)().item()
         if len(args) == 1 and kwargs.keys() <= {"key", "default"}:
             found = folds.extreme(name == "max", args[0], kwargs.get("key"), kwargs.get("default", UNDEFINED))
@@ -185,11 +186,10 @@ def _shadow_of(name: str, value: Any) -> Any:
 #: The classes of what may have a shadow: modules, and functions of math and NumPy.
 _SHADOWED = (ModuleType, type(math.sqrt), type(sys.modules["numpy"].sqrt)) if "numpy" in sys.modules else (ModuleType, type(math.sqrt))
 def _sum(values: Any, start: Any = 0) -> Any:
-    if isinstance(values, Walkable) and Recorder.current is not None and Recorder.current.structure is not None:
+    if isinstance(values, (Walkable, Compound)) and Recorder.current is not None and Recorder.current.structure is not None:
         return folds.total(values, start)
     if not isinstance(values, Grown):
         return builtins.sum(values, start)
-    values._check()
     total = values.rows.sum(0)
     total = total if values.kind is torch.Tensor else total.item()
     return total if type(start) is int and start == 0 else start + total
@@ -202,7 +202,6 @@ def _quantified(name: str) -> Any:
         found = folds.listed(values) if isinstance(values, Walkable) else values
         if not isinstance(found, Grown):
             return plain_one(found)
-        found._check()
         return getattr(found.rows != 0, name)().item()
 
     return quantified
@@ -410,10 +409,10 @@ class Functions(TorchFunctionMode):
             found = own(*args, **(kwargs or {}))
             if found is not NotImplemented:
                 return found
-        if Recorder.current is not None and any(isinstance(arg, (Walkable, Grown)) for arg in (*args, *(kwargs or {}).values())):
+        if Recorder.current is not None and any(isinstance(arg, (Walkable, Long)) for arg in (*args, *(kwargs or {}).values())):
             # PyTorch takes as many elements as there are in this run.
-            args = tuple(builtins.list(iter(arg)) if isinstance(arg, (Walkable, Grown)) else arg for arg in args)
-            kwargs = {name: builtins.list(iter(arg)) if isinstance(arg, (Walkable, Grown)) else arg for name, arg in (kwargs or {}).items()}
+            args = tuple(builtins.list(iter(arg)) if isinstance(arg, (Walkable, Long)) else arg for arg in args)
+            kwargs = {name: builtins.list(iter(arg)) if isinstance(arg, (Walkable, Long)) else arg for name, arg in (kwargs or {}).items()}
         return function(*args, **(kwargs or {}))
 
 

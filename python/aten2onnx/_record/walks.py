@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .grown import Grown
+from .long import Long
 from .kinds import Kind
 from .loops import Walkable
 from .numbers import number_of, plain
@@ -72,7 +72,7 @@ def rows_of(value: Any) -> Any:
     """Something that a loop walks over turn by turn; None if it is walked over as always."""
     if isinstance(value, Walkable):
         return value
-    if isinstance(value, Grown):
+    if isinstance(value, Long):
         return Walkable(_recorder(), value.count, value.element)
     if isinstance(value, Tracked) and value.actual.dim() > 0 and _is_walkable(sizes_of(value)[0]) and _is_rolled():
         return rows(value, 0)
