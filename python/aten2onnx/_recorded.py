@@ -221,6 +221,7 @@ def _capture_rolled(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
 def _capture_lowered(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int, before: Any, error: Exception | None) -> Captured | None:
     """Records a module whose branches or loops do not go together as runs with other answers: their functions are lowered. None if that does not do, either."""
     from ._record.paths import Both
+    from ._record.ragged import wish_ragged
     from ._record.swapped import can_swap
 
     spots = before.lines | before.loops | (frozenset() if error is None else _spots_of(error))
@@ -234,6 +235,8 @@ def _capture_lowered(model: Any, name: str, wanted: Wanted, sums: dict[str, tupl
             if error is not None:
                 error.lowered = other  # type: ignore[attr-defined]
             new = frozenset(filter(can_swap, _spots_of(other))) - both.lowered
+            if getattr(other, "is_another", False):
+                wish_ragged(both.lengths)
             if not new and both.lengths == lengths:
                 return None
             both.lowered |= new
@@ -366,7 +369,9 @@ def _caught_notes(calls: list[Any]) -> list[str]:
 def _another(found: str, both: Any) -> OpenBranch:
     """The error of a program with branches or loops that gives other results than the model."""
     lines = [made.line for made in (*both.rolled, *both.made)]
-    return branch_error(f"the branches and loops of the model are another program at other inputs ({found})", lines[0] if lines else None, ())
+    error = branch_error(f"the branches and loops of the model are another program at other inputs ({found})", lines[0] if lines else None, ())
+    error.is_another = True  # type: ignore[attr-defined]
+    return error
 
 
 def _add_example(recorded: Any, model: Any, arguments: Any, args: tuple[Any, ...], kwargs: dict[str, Any], both: Any) -> None:

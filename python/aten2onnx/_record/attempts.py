@@ -40,6 +40,7 @@ class Attempt:
         if first is None and turns.is_left is not None:
             first = True
         done, has_turns = self._run_before()
+        self._make_lists_again()
         self._make_tensors()
         now = Snapshot(turns.get())
         self._note_changes(start, now)
@@ -64,6 +65,7 @@ class Attempt:
         after = Snapshot(turns.get())
         self._note_changes(entered, after)
         self._run_rest(done, after, has_turns)
+        self._make_lists_again()
         self._make_tensors()
         final = Snapshot(turns.get())
         self._note_changes(start, final)
@@ -76,13 +78,20 @@ class Attempt:
         changed = {}
         for place, example in self.plan.lists.items():
             known = value_at(values, place)
-            put(values, place, self.structure.as_list(known, example, self.turns.line, place))
+            put(values, place, self.structure.as_list([] if known is UNDEFINED else known, example, self.turns.line, place))
             changed[place[0]] = values[place[0]]
         for place, example in self.plan.carried.items():
             # A turn that does not assign a name leaves it as it was: it is something before the first.
             if len(place) == 1 and values.get(place[0]) is UNDEFINED:
                 changed[place[0]] = self.structure.dummy(example)
         self.turns.set(changed)
+
+    def _make_lists_again(self) -> None:
+        """Makes rows of lists that turns which are not written down have made anew."""
+        values = self.turns.get()
+        if any(values[place[0]] is not UNDEFINED and type(value_at(values, place)) is list for place in self.plan.lists):
+            with self.structure._dry():
+                self._make_lists()
 
     def _make_tensors(self) -> None:
         """Makes tensors of numbers that other turns have tensors in place of."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from .grown import Grown
+from .grown import Grown, pad_sequence
 from .long import Long
 from .loops import Walkable
 from .numbers import number_of
@@ -310,5 +310,6 @@ OF_MODULES: dict[str, dict[str, Any]] = {
 }
 #: The same by the function itself.
 OF_FUNCTIONS: dict[int, Any] = {id(getattr(module, name)): made for module in (functools, itertools) for name, made in OF_MODULES[module.__name__].items() if hasattr(module, name)}
+OF_FUNCTIONS[id(torch.nn.utils.rnn.pad_sequence)] = pad_sequence
 
 __all__ = ["Chain", "OF_FUNCTIONS", "OF_MODULES", "extreme", "filter_", "is_greater", "listed", "map_", "sort_in", "sorted_", "total"]

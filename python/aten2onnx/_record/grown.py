@@ -173,8 +173,14 @@ def cat(tensors: Any, dim: int = 0, **rest: Any) -> Any:
     return NotImplemented if rest or not _is_of_tensors(tensors) else tensors.concatenated(dim)
 
 
+_PAD = torch.nn.utils.rnn.pad_sequence
+
+
 def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Any:
-    return sequences.padded(batch_first, padding_value, padding_side) if _is_of_tensors(sequences) else NotImplemented
+    """PyTorch's own makes a tuple of the list first."""
+    if _is_of_tensors(sequences):
+        return sequences.padded(batch_first, padding_value, padding_side)
+    return _PAD(sequences, batch_first, padding_value, padding_side)
 
 
 def tensor(data: Any, dtype: Any = None, **rest: Any) -> Any:
@@ -199,7 +205,6 @@ FUNCTIONS: dict[Any, Any] = {
     **{function: cat for function in (torch.cat, torch.concat, torch.concatenate)},
     torch.vstack: _by_rank(lambda tensors, rank: stack(tensors) if rank == 1 else cat(tensors)),
     torch.hstack: _by_rank(lambda tensors, rank: cat(tensors, 0 if rank == 1 else 1)),
-    torch._C._nn.pad_sequence: pad_sequence,  # type: ignore[attr-defined]
 }
 
-__all__ = ["DTYPES", "FUNCTIONS", "Grown", "OtherSizes", "actual", "is_of", "normal", "tensor"]
+__all__ = ["DTYPES", "FUNCTIONS", "Grown", "OtherSizes", "actual", "is_of", "normal", "pad_sequence", "tensor"]

@@ -14,6 +14,7 @@ from .tensors import Tracked, sizes_of
 from .turns import NoBothSides
 
 aten = torch.ops.aten
+_PLAIN = "plain"
 
 
 class Ragged(Compound):
@@ -230,6 +231,9 @@ def _empty(example: Any, key: Any, wishes: dict[Any, Any], size_of: Any, line: A
         shape, dim = tuple(actual(example).shape), wishes.get(key)
         sizes = [0 if axis == dim else size_of(axis, size, key) for axis, size in enumerate(shape)]
         rows = torch.full(sizes if dim is not None else [0, *sizes], 0, dtype=example.dtype, device=example.device)
+        plain_axes = [axis for axis, size in enumerate(sizes) if type(size) is int]
+        if dim is None and len(plain_axes) == 1:
+            wishes[_PLAIN, key] = plain_axes[0]
         found = Grown(rows, torch.Tensor, line) if dim is None else Ragged(rows, torch.full([0], 0, dtype=torch.int64), dim, line)
     else:
         kind = type(plain(example))
@@ -238,6 +242,13 @@ def _empty(example: Any, key: Any, wishes: dict[Any, Any], size_of: Any, line: A
         found = Grown(torch.full([0], 0, dtype=DTYPES[kind]), kind, line)
     found.wishes, found.key = wishes, key
     return found  # type: ignore[no-any-return]
+
+
+def wish_ragged(wishes: dict[Any, Any]) -> None:
+    """Lets lists be ragged whose elements had one size in all runs: it may be another one at other inputs."""
+    for key, axis in list(wishes.items()):
+        if key[0] == _PLAIN:
+            wishes.setdefault(key[1], axis)
 
 
 def note_kind(values: Any, key: Any, wishes: dict[Any, Any]) -> None:
@@ -249,4 +260,4 @@ def note_kind(values: Any, key: Any, wishes: dict[Any, Any]) -> None:
             note_kind(column, (*key, place), wishes)
 
 
-__all__ = ["Ragged", "Table", "is_element", "long_list", "note_kind"]
+__all__ = ["Ragged", "Table", "is_element", "long_list", "note_kind", "wish_ragged"]

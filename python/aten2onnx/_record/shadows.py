@@ -388,6 +388,8 @@ def taken_as_plain() -> Iterator[None]:
     hashes = torch.SymInt.__hash__, torch.SymBool.__hash__
     torch.SymInt.__hash__, torch.SymBool.__hash__ = hash_of, hash_of_bool  # type: ignore[method-assign,assignment]
     torch.nn.functional.scaled_dot_product_attention = _attention
+    padding = torch.nn.utils.rnn.pad_sequence
+    torch.nn.utils.rnn.pad_sequence = grown.pad_sequence
     Tracked.__getitem__, Tracked.__setitem__ = _row, _set_row  # type: ignore[method-assign,assignment]
     before = torch.nn.ModuleList.__getitem__
     torch.nn.ModuleList.__getitem__ = module_at  # type: ignore[method-assign,assignment]
@@ -396,6 +398,7 @@ def taken_as_plain() -> Iterator[None]:
     finally:
         torch.SymInt.__hash__, torch.SymBool.__hash__ = hashes  # type: ignore[method-assign]
         torch.nn.functional.scaled_dot_product_attention = _ATTENTION
+        torch.nn.utils.rnn.pad_sequence = padding
         torch.nn.ModuleList.__getitem__ = before  # type: ignore[method-assign]
         del Tracked.__getitem__, Tracked.__setitem__
 
