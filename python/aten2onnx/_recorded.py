@@ -341,7 +341,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]
         recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []
     check_branch_inputs(wanted.branch_inputs, both)
-    notes += empty_notes + branch_notes(both) + _caught_notes(runs[0].recorder.calls)
+    notes += empty_notes + branch_notes(both) + _caught_notes(runs[0].recorder.calls) + _ranked_notes(runs[0].recorder.ranked)
     return Captured(live, notes, done, bool(kept), len(both.rolled))
 
 
@@ -364,6 +364,12 @@ def _caught_notes(calls: list[Any]) -> list[str]:
 
     lines = dict.fromkeys(call.line for call in calls if call.line is not None and is_caught(*call.line.place, ("RuntimeError",)))
     return [f"The model catches errors of `{line.text}` ({line}): the file is right only where PyTorch raises none there." for line in lines]
+
+
+def _ranked_notes(lines: list[Any]) -> list[str]:
+    """A note on each branch one side of which is an empty tensor of another rank, which the file has as one of the rank of the other side."""
+    what = "one side of `{}` ({}) is a tensor of size [0]: the file has an empty one with as many dimensions as on the other side."
+    return [what.format(line.text, line) for line in dict.fromkeys(line for line in lines if line is not None)]
 
 
 def _another(found: str, both: Any) -> OpenBranch:

@@ -13,12 +13,14 @@ from .numbers import Number
 from .ragged import Table
 from .recorder import Question
 from .states import UNDEFINED, Poison, is_number_of, is_same
-from .tensors import Value
+from .tensors import Tracked, Value
 from .turns import key_of
 from .written import Block
 
 if TYPE_CHECKING:
     from .structured import Structure
+
+aten = torch.ops.aten
 
 
 class JoinedSides:
@@ -58,6 +60,7 @@ class JoinedSides:
             found.update(items)
             return found
         mine, theirs = self._as_tensors(mine, theirs)
+        mine, theirs = self._as_ranked(mine, theirs, name)
         kinds = self.structure.kind(mine), self.structure.kind(theirs)
         if kinds[0] is None or kinds[0] != kinds[1]:
             return self._poison(name)
@@ -82,6 +85,25 @@ class JoinedSides:
                 with self.structure._written_to(self.blocks[place]):
                     sides[place] = torch.scalar_tensor(value, dtype=other.dtype, device=other.device)
         return sides[0], sides[1]
+
+    def _as_ranked(self, mine: Any, theirs: Any, name: str) -> tuple[Any, Any]:
+        """A tensor of size [0] as one of the rank of the other side: `torch.cat(parts) if parts else x.new_empty(0)`. A note tells of it."""
+        sides = [mine, theirs]
+        for place, (value, other) in enumerate(((mine, theirs), (theirs, mine))):
+            if not (isinstance(value, Tracked) and isinstance(other, Tracked) and value.dtype == other.dtype and other.actual.dim() > 1):
+                continue
+            if self._is_empty(value, self.blocks[place]):
+                sizes = [self.structure.size_of(axis, size, ("ranked", name), 0) for axis, size in enumerate(other.actual.shape)]
+                with self.structure._written_to(self.blocks[place]):
+                    sides[place] = torch.full([0, *sizes[1:]], 0, dtype=other.dtype, device=other.device)
+                self.structure.recorder.ranked.append(self.question.line)
+        return sides[0], sides[1]
+
+    @staticmethod
+    def _is_empty(value: Tracked, block: Block) -> bool:
+        """Whether a side has made a tensor of size [0], as `x.new_empty(0)` is."""
+        makers = [call for call in block.calls if call.results is value.value]
+        return any(call.function in _EMPTY and any(type(arg) is list and arg == [0] for arg in call.args) for call in makers)
 
     def _poison(self, name: str) -> Poison:
         return Poison(self.question.line, f"`{name}` is a result of another type or rank on the other side of a branch")
@@ -152,6 +174,7 @@ class JoinedSides:
         return found
 
 
+_EMPTY = frozenset([aten.new_empty.default, aten.new_zeros.default, aten.empty.memory_format, aten.zeros.default, aten.new_full.default, aten.full.default])
 #: So many times two lists are made rows of: each time one more of them is known to have elements of several sizes.
 _TRIES = 4
 

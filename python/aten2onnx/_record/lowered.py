@@ -467,7 +467,11 @@ class _Calls:
         get = _function(f"{name}_get", [], [ast.Return(ast.Dict([ast.Constant(text) for text in [*names, *paths]], values))], place)
         given = f"{name}_given"
         writes = [ast.Assign([_stored(value)], ast.Subscript(_name(given), ast.Constant(text), ast.Load())) for text, value in zip([*names, *paths], places)]
-        guarded = [ast.If(ast.Compare(ast.Constant(text), [ast.In()], [_name(given)]), [write], []) for text, write in zip([*names, *paths], writes)]
+        tests: list[ast.expr] = [ast.Compare(ast.Constant(text), [ast.In()], [_name(given)]) for text in [*names, *paths]]
+        for number, path in enumerate(paths, len(names)):  # the attributes of named tuples stay
+            owner = _lambda(ast.parse(path.rpartition(".")[0], mode="eval").body)
+            tests[number] = ast.BoolOp(ast.And(), [tests[number], ast.Call(ast.Attribute(_name(NAME), "can_change", ast.Load()), [owner], [])])
+        guarded = [ast.If(test, [write], []) for test, write in zip(tests, writes)]
         return [get, _function(f"{name}_set", [given], [*([ast.Nonlocal(names)] if names else []), *guarded], place)]
 
 

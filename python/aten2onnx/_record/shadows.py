@@ -21,6 +21,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import _disable_current_modes
 
 from . import folds, grown
+from .arrays import elements_of
 from .grown import Grown
 from .hashed import hash_of, hash_of_bool
 from .kinds import Kind
@@ -34,7 +35,7 @@ from .recorder import Recorder, Unrecorded
 from .sources import has_line, names_without_use
 from .states import UNDEFINED
 from .tensors import Tracked, has_foreign, sizes_of
-from .walks import FUNCTIONS, WALKS, numbers_of
+from .walks import FUNCTIONS, WALKS, note_line, numbers_of
 from .writes import write_whole
 
 aten = torch.ops.aten
@@ -522,7 +523,7 @@ def _axes_of(part: Any) -> int:
 
 def _tensor(data: Any, *args: Any, **kwargs: Any) -> Any:
     """A tensor of numbers or tensors that the run has made."""
-    if isinstance(data, Grown):
+    if isinstance(data, Long):
         return grown.tensor(data, *args, **kwargs)
     if isinstance(data, torch.Tensor) or not (isinstance(data, Numbers) or _has_number(data)) or args:
         return NotImplemented
@@ -570,7 +571,10 @@ def _tolist(tensor: Any) -> Any:
     if tensor.actual.dim() == 0:
         return tensor.item()
     numbers = numbers_of(tensor)
-    return [row.tolist() for row in tensor.unbind(0)] if numbers is None else numbers
+    if numbers is not None:
+        return numbers
+    note_line(tensor, 0)
+    return [_tolist(row) for row in tensor.unbind(0)]
 
 
 def _numpy(tensor: Any, *args: Any, **kwargs: Any) -> Any:
@@ -578,7 +582,7 @@ def _numpy(tensor: Any, *args: Any, **kwargs: Any) -> Any:
         return NotImplemented
     if tensor.recorder.is_fixed(tensor):
         return tensor.actual.detach().numpy(*args, **kwargs)
-    raise Unrecorded("the model takes the elements of a tensor out of PyTorch with `numpy()`", line_of_model())
+    return elements_of(tensor, lambda: _tolist(tensor))
 
 
 def _nbytes(tensor: Any) -> Any:

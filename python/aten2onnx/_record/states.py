@@ -36,6 +36,12 @@ class Poison:
     def __init__(self, line: Any, what: str) -> None:
         object.__setattr__(self, "_why", (line, what))
 
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        from torch.utils import _pytree as pytree
+
+        raise next(refuse(leaf) for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, cls))
+
 
 def refuse(poison: Poison) -> NoBothSides:
     line, what = object.__getattribute__(poison, "_why")
@@ -129,6 +135,8 @@ class Snapshot:
         first, *rest = name.split(".")
         found = self.values.get(first, UNDEFINED)
         for key in rest:
+            if is_tuple(found):
+                return True
             if not is_object(found):
                 return False
             found = vars(found).get(key, UNDEFINED)

@@ -66,6 +66,11 @@ class Structure:
             return UNDEFINED
 
     @staticmethod
+    def can_change(look: Callable[[], Any]) -> bool:
+        """Whether the attributes of something may be given other values: those of tuples may not."""
+        return not isinstance(look(), tuple)
+
+    @staticmethod
     def same(one: Any, other: Any) -> bool:
         for value in (one, other):
             if isinstance(value, Poison):
