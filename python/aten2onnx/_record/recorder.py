@@ -376,6 +376,8 @@ class Recorder(TorchDispatchMode):
             value = self.new_value(out, fixed)
             value.ragged = seen.is_ragged
             value.base = seen.base_of(out)
+            if value.base is None:
+                self._note_new(out)
             if self._inner is not None and all(self._memory(out) != self._memory(_actual(tensor)) for tensor in seen.tensors.values()):
                 self._inner[self._memory(out)] = out
             return Tracked(out, value, self), value
@@ -389,6 +391,13 @@ class Recorder(TorchDispatchMode):
                 self.fakes.made_up.add(value.key)
             return symbolic_item(out, value, self.ask), value
         return out, None
+
+    def _note_new(self, tensor: torch.Tensor) -> None:
+        """Forgets what was written to memory that is another tensor's now."""
+        memory = self._memory(tensor)
+        self._dirty.discard(memory)
+        if not is_unknown(tensor) and memory not in self._outside:
+            self._unknown.discard(memory)
 
     def _again(self, tensor: torch.Tensor) -> Value:
         """The result of a call that returns its argument."""
@@ -492,6 +501,8 @@ class _Seen:
             self._note_unknown(arg.actual)
             return arg.actual
         if isinstance(arg, torch.Tensor):
+            if id(arg) not in self.recorder._known and self.recorder._memory(arg) not in self.recorder._outside:
+                self.recorder._note_new(arg)  # a constant that no call has seen
             self.fixed = self.fixed and self.recorder._memory(arg) not in self.recorder._dirty
             self.tensors[id(arg)] = arg
             self._note_unknown(arg)
