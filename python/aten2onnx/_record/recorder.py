@@ -358,9 +358,9 @@ class Recorder(TorchDispatchMode):
             if seen.is_unknown:
                 raise Unrecorded("the model reads an element of a weight that has no data", line_of_model())
             return out
-        decides_sizes = torch.Tag.dynamic_output_shape in function.tags
-        fixed = fixed and not (decides_sizes and seen.is_unknown)
-        seen.is_ragged = seen.is_ragged or decides_sizes
+        decides = decides_sizes(function)
+        fixed = fixed and not (decides and seen.is_unknown)
+        seen.is_ragged = seen.is_ragged or decides
         found, results = self._results(out, fixed, seen)
         references = tuple(self.reference(arg) for arg in args)
         named = {name: self.reference(arg) for name, arg in kwargs.items()}
@@ -468,6 +468,15 @@ class Recorder(TorchDispatchMode):
             for tensor, copy in self._written.values():
                 tensor.data.copy_(copy)
         self._written.clear()
+
+
+#: Operators whose results have sizes that elements of tensors decide, though PyTorch does not say it of them.
+_DECIDING = frozenset("aten::where aten::nonzero_numpy aten::repeat_interleave.self_Tensor aten::_pack_padded_sequence aten::_pad_packed_sequence torchvision::nms".split())
+
+
+def decides_sizes(function: Any) -> bool:
+    """Whether elements of tensors decide the sizes of what an operator returns."""
+    return torch.Tag.dynamic_output_shape in function.tags or function.name() in _DECIDING
 
 
 class _Seen:
