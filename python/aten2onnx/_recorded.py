@@ -221,6 +221,7 @@ def _capture_rolled(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
 def _capture_lowered(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int, before: Any, error: Exception | None) -> Captured | None:
     """Records a module whose branches or loops do not go together as runs with other answers: their functions are lowered. None if that does not do, either."""
     from ._record.paths import Both
+    from ._record.ragged import wish_ragged
     from ._record.swapped import can_swap
 
     spots = before.lines | before.loops | (frozenset() if error is None else _spots_of(error))
@@ -234,6 +235,8 @@ def _capture_lowered(model: Any, name: str, wanted: Wanted, sums: dict[str, tupl
             if error is not None:
                 error.lowered = other  # type: ignore[attr-defined]
             new = frozenset(filter(can_swap, _spots_of(other))) - both.lowered
+            if getattr(other, "is_another", False):
+                wish_ragged(both.lengths)
             if not new and both.lengths == lengths:
                 return None
             both.lowered |= new
@@ -338,7 +341,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]
         recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []
     check_branch_inputs(wanted.branch_inputs, both)
-    notes += empty_notes + branch_notes(both) + _caught_notes(runs[0].recorder.calls)
+    notes += empty_notes + branch_notes(both) + _caught_notes(runs[0].recorder.calls) + _ranked_notes(runs[0].recorder.ranked)
     return Captured(live, notes, done, bool(kept), len(both.rolled))
 
 
@@ -363,10 +366,18 @@ def _caught_notes(calls: list[Any]) -> list[str]:
     return [f"The model catches errors of `{line.text}` ({line}): the file is right only where PyTorch raises none there." for line in lines]
 
 
+def _ranked_notes(lines: list[Any]) -> list[str]:
+    """A note on each branch one side of which is an empty tensor of another rank, which the file has as one of the rank of the other side."""
+    what = "one side of `{}` ({}) is a tensor of size [0]: the file has an empty one with as many dimensions as on the other side."
+    return [what.format(line.text, line) for line in dict.fromkeys(line for line in lines if line is not None)]
+
+
 def _another(found: str, both: Any) -> OpenBranch:
     """The error of a program with branches or loops that gives other results than the model."""
     lines = [made.line for made in (*both.rolled, *both.made)]
-    return branch_error(f"the branches and loops of the model are another program at other inputs ({found})", lines[0] if lines else None, ())
+    error = branch_error(f"the branches and loops of the model are another program at other inputs ({found})", lines[0] if lines else None, ())
+    error.is_another = True  # type: ignore[attr-defined]
+    return error
 
 
 def _add_example(recorded: Any, model: Any, arguments: Any, args: tuple[Any, ...], kwargs: dict[str, Any], both: Any) -> None:

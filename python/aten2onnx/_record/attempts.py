@@ -8,8 +8,10 @@ import torch
 
 from .alike import FewTurns
 from .grown import Grown
+from .long import Compound, Long
 from .loops import Walkable
 from .numbers import Number, number_of, operand, plain, symbolic
+from .ragged import is_element, note_kind
 from .states import UNDEFINED, Place, Poison, Snapshot, Values, is_number, is_number_of, is_same, put, put_copies, value_at
 from .tensors import Value, scalar_value
 from .turns import NoBothSides
@@ -38,6 +40,7 @@ class Attempt:
         if first is None and turns.is_left is not None:
             first = True
         done, has_turns = self._run_before()
+        self._make_lists_again()
         self._make_tensors()
         now = Snapshot(turns.get())
         self._note_changes(start, now)
@@ -62,6 +65,7 @@ class Attempt:
         after = Snapshot(turns.get())
         self._note_changes(entered, after)
         self._run_rest(done, after, has_turns)
+        self._make_lists_again()
         self._make_tensors()
         final = Snapshot(turns.get())
         self._note_changes(start, final)
@@ -72,15 +76,22 @@ class Attempt:
         values = self.turns.get()
         self.structure.near = self.before.leaves
         changed = {}
-        for place, (example, dim) in self.plan.lists.items():
+        for place, example in self.plan.lists.items():
             known = value_at(values, place)
-            put(values, place, self.structure.as_list(known, example, dim, self.turns.line, place))
+            put(values, place, self.structure.as_list([] if known is UNDEFINED else known, example, self.turns.line, place))
             changed[place[0]] = values[place[0]]
         for place, example in self.plan.carried.items():
             # A turn that does not assign a name leaves it as it was: it is something before the first.
             if len(place) == 1 and values.get(place[0]) is UNDEFINED:
                 changed[place[0]] = self.structure.dummy(example)
         self.turns.set(changed)
+
+    def _make_lists_again(self) -> None:
+        """Makes rows of lists that turns which are not written down have made anew."""
+        values = self.turns.get()
+        if any(values[place[0]] is not UNDEFINED and type(value_at(values, place)) is list for place in self.plan.lists):
+            with self.structure._dry():
+                self._make_lists()
 
     def _make_tensors(self) -> None:
         """Makes tensors of numbers that other turns have tensors in place of."""
@@ -119,11 +130,15 @@ class Attempt:
             if place not in before.lengths or before.lengths[place] == length:
                 continue
             values = value_at(now.values, place)
-            if any(structure.kind(value) is None for value in values):
+            if not all(is_element(value, lambda leaf: structure.kind(leaf) is not None and not isinstance(leaf, Long)) for value in values):
                 self._peel(place)
             example = values[-1] if values else value_at(before.values, place)[-1] if value_at(before.values, place) else None
-            plan.lists[place] = (example, None)
+            plan.lists[place] = example
             is_new = True
+        for place, found in now.containers.items():
+            if isinstance(found, Compound) and place in before.lengths:
+                self._note_list(place, found)
+                is_new = True
         if is_new:
             raise Again
         for place, leaf in now.leaves.items():
@@ -131,7 +146,7 @@ class Attempt:
             if before.is_container(place):
                 if not isinstance(leaf, Grown):
                     self._peel(place)
-                plan.lists[place] = (leaf.example(), leaf.dim)
+                self._note_list(place, leaf)
                 raise Again
             if place not in plan.tensors and is_number_of(known if known is not UNDEFINED else plan.carried.get(place), leaf):
                 plan.tensors[place] = plan.carried[place] = leaf
@@ -149,6 +164,11 @@ class Attempt:
             is_new = True
         if is_new:
             raise Again
+
+    def _note_list(self, place: Place, found: Any) -> None:
+        """Notes that turns have put a list that they made longer in the place of another one."""
+        self.plan.lists[place] = found.example()
+        note_kind(found, self.structure.key_of_list(self.turns.line, place), self.structure.turns.lengths)
 
     def _peel(self, place: Place) -> None:
         if self.turns.is_peeled:

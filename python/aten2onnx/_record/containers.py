@@ -1,4 +1,4 @@
-"""What holds values while a loop or branch is run: lists, tuples, dictionaries, named tuples, and objects of the model's own classes."""
+"""What holds values while a loop or branch is run: lists, tuples, dictionaries, named tuples, lists of several tensors, and objects of the model's own classes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
+
+from .long import Compound
 
 #: Objects with more attributes are taken as they are.
 _MOST = 64
@@ -46,18 +48,29 @@ def remade(value: Any, items: list[Any]) -> Any:
     return tuple(items) if type(value) is tuple else type(value)._make(items)
 
 
+def is_kept(value: Any) -> bool:
+    """Whether it is a list, dictionary, or list of several tensors, whose parts may change."""
+    return type(value) in (list, dict) or isinstance(value, Compound)
+
+
 def item_at(container: Any, key: Any) -> Any:
+    if isinstance(container, Compound):
+        return container.parts[key]
     return vars(container)[key] if is_object(container) else container[key]
 
 
 def set_item(container: Any, key: Any, item: Any) -> None:
-    if is_object(container):
+    if isinstance(container, Compound):
+        container.parts[key] = item
+    elif is_object(container):
         vars(container)[key] = item
     else:
         container[key] = item
 
 
 def items_of(container: Any) -> list[tuple[Any, Any]]:
+    if isinstance(container, Compound):
+        return list(container.parts.items())
     if is_object(container):
         return list(vars(container).items())
     return list(container.items()) if type(container) is dict else list(enumerate(container))
@@ -65,6 +78,8 @@ def items_of(container: Any) -> list[tuple[Any, Any]]:
 
 def copy_of(value: Any) -> Any:
     """A list or dictionary of its own, or an object with attributes of its own."""
+    if isinstance(value, Compound):
+        return value.like(dict(value.parts))
     if not is_object(value):
         return value.copy()
     made = SimpleNamespace() if type(value) is SimpleNamespace else object.__new__(type(value))
@@ -72,4 +87,4 @@ def copy_of(value: Any) -> Any:
     return made
 
 
-__all__ = ["copy_of", "is_object", "is_tuple", "item_at", "items_of", "remade", "set_item"]
+__all__ = ["copy_of", "is_kept", "is_object", "is_tuple", "item_at", "items_of", "remade", "set_item"]

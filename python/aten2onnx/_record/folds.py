@@ -15,7 +15,8 @@ from typing import Any
 
 import torch
 
-from .grown import Grown
+from .grown import Grown, pad_sequence
+from .long import Long
 from .loops import Walkable
 from .numbers import number_of
 from .recorder import Recorder
@@ -55,7 +56,7 @@ def _either(test: Any, box: dict[str, Any], yes: Callable[[], None]) -> None:
 def listed(values: Any) -> Any:
     """`list(values)`."""
     walk = _walk(values)
-    if isinstance(values, Grown):
+    if isinstance(values, Long):
         return values.copy()
     if walk is None:
         return builtins.list(values)
@@ -148,12 +149,10 @@ def sorted_(values: Any, key: Any, reverse: bool) -> Any:
 def _in_order(walk: Walkable, key: Any, reverse: bool) -> Any:
     elements = listed(walk)
     keys = elements if key is None else listed(_mapped(key, rows_of(elements)))
-    if not isinstance(elements, Grown) or not isinstance(keys, Grown):
+    if not isinstance(elements, Long) or not isinstance(keys, Grown):
         return NotImplemented
-    elements._check()
-    keys._check()
     order = torch.sort(keys.rows.reshape(-1), stable=True, descending=bool(reverse)).indices
-    return elements.like(elements.rows[order])
+    return elements.taken(order)
 
 
 def _exchanged(items: list[Any], keys: list[Any], reverse: bool) -> list[Any]:
@@ -173,9 +172,9 @@ def _exchanged(items: list[Any], keys: list[Any], reverse: bool) -> list[Any]:
 
 def sort_in(values: Any, *args: Any, **kwargs: Any) -> Any:
     """`values.sort(..)`."""
-    if isinstance(values, Grown) and not args:
+    if isinstance(values, Long) and not args:
         found = sorted_(values, kwargs.get("key"), kwargs.get("reverse", False))
-        values.rows = found.rows
+        values.become(found)
         return None
     if type(values) is list and not args:
         found = sorted_(values, kwargs.get("key"), kwargs.get("reverse", False))
@@ -311,5 +310,6 @@ OF_MODULES: dict[str, dict[str, Any]] = {
 }
 #: The same by the function itself.
 OF_FUNCTIONS: dict[int, Any] = {id(getattr(module, name)): made for module in (functools, itertools) for name, made in OF_MODULES[module.__name__].items() if hasattr(module, name)}
+OF_FUNCTIONS[id(torch.nn.utils.rnn.pad_sequence)] = pad_sequence
 
 __all__ = ["Chain", "OF_FUNCTIONS", "OF_MODULES", "extreme", "filter_", "is_greater", "listed", "map_", "sort_in", "sorted_", "total"]

@@ -29,7 +29,7 @@ from torch.export.graph_signature import (
 from .fakes import is_unknown
 from .numbers import Number, is_from_data, number_of
 from .nested import BEGIN, END, Body, Mark
-from .recorder import Call, Recorder, Unrecorded
+from .recorder import Call, Recorder, Unrecorded, decides_sizes
 from .references import is_kept, is_read, note_reads, note_sources, sizes_by_name, values_in
 from .runs import Arguments, Axis, Run
 from .scopes import Scope, graph_module, lift_alike
@@ -371,7 +371,7 @@ class _Builder:
         if call.modules:
             node.meta["nn_module_stack"] = call.modules
         self._result(node, call.results)
-        if not is_nested and torch.Tag.dynamic_output_shape in call.function.tags:
+        if not is_nested and decides_sizes(call.function):
             self.from_data += [value.node.name for value in values_in(call.results) if value.node is not None]
 
     def _result(self, node: Any, result: Any) -> None:

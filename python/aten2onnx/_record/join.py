@@ -246,8 +246,15 @@ def _question(recorder: Recorder, place: int, question: Question) -> Item:
 
 
 def place_of(path: Path, index: int) -> int:
-    """Where a branch is in the items of a path."""
-    return next(place for place, item in enumerate(path.items) if isinstance(item, Turn) and item.index == index)
+    """Where a branch is in the items of a path.
+
+    Raises:
+        NoBothSides: The run did not ask it again.
+    """
+    found = next((place for place, item in enumerate(path.items) if isinstance(item, Turn) and item.index == index), None)
+    if found is None:
+        raise NoBothSides("a branch is not asked again in a run that answers it otherwise", None)
+    return found
 
 
 class _Join:

@@ -8,10 +8,12 @@ import torch
 
 from .containers import copy_of, is_object, is_tuple, remade
 from .grown import Grown, OtherSizes
+from .long import Compound, Long
 from .numbers import Number
+from .ragged import Table
 from .recorder import Question
 from .states import UNDEFINED, Poison, is_number_of, is_same
-from .tensors import Value
+from .tensors import Tracked, Value
 from .turns import key_of
 from .written import Block
 
@@ -41,7 +43,7 @@ class JoinedSides:
             return mine if isinstance(mine, Poison) else theirs
         if mine is UNDEFINED or theirs is UNDEFINED:
             return self._defined(mine, theirs, name)
-        if isinstance(mine, (list, Grown)) and isinstance(theirs, (list, Grown)) and (isinstance(mine, Grown) or isinstance(theirs, Grown) or len(mine) != len(theirs)):
+        if isinstance(mine, list) and isinstance(theirs, list) and (isinstance(mine, Long) or isinstance(theirs, Long) or len(mine) != len(theirs)):
             return self._lists(mine, theirs, name)
         if (type(mine) is list or is_tuple(mine)) and type(mine) is type(theirs) and len(mine) == len(theirs):
             made = [self.merged(a, b, name) for a, b in zip(mine, theirs)]
@@ -58,6 +60,7 @@ class JoinedSides:
             found.update(items)
             return found
         mine, theirs = self._as_tensors(mine, theirs)
+        mine, theirs = self._as_ranked(mine, theirs, name)
         kinds = self.structure.kind(mine), self.structure.kind(theirs)
         if kinds[0] is None or kinds[0] != kinds[1]:
             return self._poison(name)
@@ -83,6 +86,25 @@ class JoinedSides:
                     sides[place] = torch.scalar_tensor(value, dtype=other.dtype, device=other.device)
         return sides[0], sides[1]
 
+    def _as_ranked(self, mine: Any, theirs: Any, name: str) -> tuple[Any, Any]:
+        """A tensor of size [0] as one of the rank of the other side: `torch.cat(parts) if parts else x.new_empty(0)`. A note tells of it."""
+        sides = [mine, theirs]
+        for place, (value, other) in enumerate(((mine, theirs), (theirs, mine))):
+            if not (isinstance(value, Tracked) and isinstance(other, Tracked) and value.dtype == other.dtype and other.actual.dim() > 1):
+                continue
+            if self._is_empty(value, self.blocks[place]):
+                sizes = [self.structure.size_of(axis, size, ("ranked", name), 0) for axis, size in enumerate(other.actual.shape)]
+                with self.structure._written_to(self.blocks[place]):
+                    sides[place] = torch.full([0, *sizes[1:]], 0, dtype=other.dtype, device=other.device)
+                self.structure.recorder.ranked.append(self.question.line)
+        return sides[0], sides[1]
+
+    @staticmethod
+    def _is_empty(value: Tracked, block: Block) -> bool:
+        """Whether a side has made a tensor of size [0], as `x.new_empty(0)` is."""
+        makers = [call for call in block.calls if call.results is value.value]
+        return any(call.function in _EMPTY and any(type(arg) is list and arg == [0] for arg in call.args) for call in makers)
+
     def _poison(self, name: str) -> Poison:
         return Poison(self.question.line, f"`{name}` is a result of another type or rank on the other side of a branch")
 
@@ -105,6 +127,9 @@ class JoinedSides:
         if type(known) is list or is_tuple(known):
             made = [self._defined(UNDEFINED, item, name) if place == 0 else self._defined(item, UNDEFINED, name) for item in known]
             return made if type(known) is list else remade(known, made)
+        if isinstance(known, Compound):
+            parts = known.parts.items()
+            return known.like({key: self._defined(UNDEFINED, part, name) if place == 0 else self._defined(part, UNDEFINED, name) for key, part in parts})
         if self.structure.kind(known) is None:
             return known
         with self.structure._written_to(self.blocks[place]):
@@ -112,26 +137,53 @@ class JoinedSides:
         return self._result(*((dummy, known) if place == 0 else (known, dummy)))
 
     def _lists(self, mine: Any, theirs: Any, name: str) -> Any:
-        """Lists of other lengths, as rows."""
-        structure, line = self.structure, self.question.line
-        known = next((values for values in (mine, theirs) if isinstance(values, Grown)), None)
-        elements = [element for values in (mine, theirs) if not isinstance(values, Grown) for element in values]
+        """Lists of other lengths, as rows. They are made again if their elements have several sizes, which is known then."""
+        sides = [mine, theirs]
+        for _ in range(_TRIES):
+            try:
+                made = self._as_lists(sides, name)
+                return self._merged_lists(*made, name) if _is_alike(*made) else self._poison(name)
+            except OtherSizes as error:
+                if not error.is_new or any(isinstance(side, Long) for side in sides):
+                    raise
+        return self._poison(name)
+
+    def _as_lists(self, sides: list[Any], name: str) -> list[Any]:
+        known = next((values for values in sides if isinstance(values, Long)), None)
+        example = next((element for values in sides if not isinstance(values, Long) for element in values), None)
         made = []
-        for values, block in zip((mine, theirs), self.blocks):
-            with structure._written_to(block):
-                if isinstance(values, Grown):
+        for values, block in zip(sides, self.blocks):
+            with self.structure._written_to(block):
+                if isinstance(values, Long):
                     made.append(values)
                 elif known is not None:
-                    made.append(known.like(aten.slice.Tensor(known.rows, 0, 0, 0)) if not values else known.like(known.row_of(values[0])))
-                    made[-1].extend(values[1:])
+                    made.append(known.of(values) if values else known.sliced(0, 0))
                 else:
-                    try:
-                        made.append(structure.as_list(values, elements[0], None, line, name))
-                    except OtherSizes as error:
-                        made.append(structure.as_list(values, elements[0], error.dim, line, name))
-        if made[0].dim != made[1].dim or made[0].kind is not made[1].kind:
-            return self._poison(name)
-        return self._result(made[0], made[1])
+                    made.append(self.structure.as_list(values, example, self.question.line, name))
+        return made
+
+    def _merged_lists(self, mine: Any, theirs: Any, name: str) -> Any:
+        if isinstance(mine, Grown):
+            return self._result(mine, theirs)
+        parts = {}
+        for key, part in mine.parts.items():
+            other = theirs.parts[key]
+            parts[key] = self._merged_lists(part, other, name) if isinstance(part, Long) else self.merged(part, other, name)
+        found = mine if self.origins.get(id(theirs), mine) is mine else copy_of(mine)
+        found.parts = parts
+        return found
+
+
+_EMPTY = frozenset([aten.new_empty.default, aten.new_zeros.default, aten.empty.memory_format, aten.zeros.default, aten.new_full.default, aten.full.default])
+#: So many times two lists are made rows of: each time one more of them is known to have elements of several sizes.
+_TRIES = 4
+
+
+def _is_alike(one: Any, other: Any) -> bool:
+    """Whether two lists hold their elements in the same form."""
+    if type(one) is not type(other) or one.kind is not other.kind or getattr(one, "dim", None) != getattr(other, "dim", None):
+        return False
+    return not isinstance(one, Table) or (len(one.row) == len(other.row) and all(map(_is_alike, one.columns, other.columns)))
 
 
 __all__ = ["JoinedSides"]

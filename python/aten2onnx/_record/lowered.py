@@ -226,6 +226,8 @@ class _Expressions(ast.NodeTransformer):
             return self._first(node)
         if isinstance(function, ast.Name) and function.id in ("list", "tuple") and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
             return _call("listed", [function, self.visit(node.args[0])], node)
+        if isinstance(function, ast.Name) and function.id == "zip" and len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and not node.keywords:
+            return _call("unzipped", [function, self.visit(node.args[0].value)], node)
         if isinstance(function, ast.Attribute) and function.attr == "sort":
             self.generic_visit(node)
             node.func, node.args = _at(ast.Attribute(_name(NAME), "sort_in", ast.Load()), node), [function.value, *node.args]
@@ -465,7 +467,11 @@ class _Calls:
         get = _function(f"{name}_get", [], [ast.Return(ast.Dict([ast.Constant(text) for text in [*names, *paths]], values))], place)
         given = f"{name}_given"
         writes = [ast.Assign([_stored(value)], ast.Subscript(_name(given), ast.Constant(text), ast.Load())) for text, value in zip([*names, *paths], places)]
-        guarded = [ast.If(ast.Compare(ast.Constant(text), [ast.In()], [_name(given)]), [write], []) for text, write in zip([*names, *paths], writes)]
+        tests: list[ast.expr] = [ast.Compare(ast.Constant(text), [ast.In()], [_name(given)]) for text in [*names, *paths]]
+        for number, path in enumerate(paths, len(names)):  # the attributes of named tuples stay
+            owner = _lambda(ast.parse(path.rpartition(".")[0], mode="eval").body)
+            tests[number] = ast.BoolOp(ast.And(), [tests[number], ast.Call(ast.Attribute(_name(NAME), "can_change", ast.Load()), [owner], [])])
+        guarded = [ast.If(test, [write], []) for test, write in zip(tests, writes)]
         return [get, _function(f"{name}_set", [given], [*([ast.Nonlocal(names)] if names else []), *guarded], place)]
 
 

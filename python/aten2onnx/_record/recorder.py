@@ -119,6 +119,8 @@ class Recorder(TorchDispatchMode):
         self.turns: Turns | None = None
         #: The lines that take a tensor apart along a dimension that may have another size.
         self.walked: list[Line] = []
+        #: Lines of branches with a tensor of size [0] on one side, and one of more dimensions on the other.
+        self.ranked: list[Any] = []
         #: Loops that are noted turn by turn; None if none are.
         self.loops: Loops | None = None
         #: What lowered code calls in place of branches and loops; None if no code is lowered.
@@ -362,9 +364,9 @@ class Recorder(TorchDispatchMode):
             if seen.is_unknown:
                 raise Unrecorded("the model reads an element of a weight that has no data", line_of_model())
             return out
-        decides_sizes = torch.Tag.dynamic_output_shape in function.tags
-        fixed = fixed and not (decides_sizes and seen.is_unknown)
-        seen.is_ragged = seen.is_ragged or decides_sizes
+        decides = decides_sizes(function)
+        fixed = fixed and not (decides and seen.is_unknown)
+        seen.is_ragged = seen.is_ragged or decides
         found, results = self._results(out, fixed, seen)
         references = tuple(self.reference(arg) for arg in args)
         named = {name: self.reference(arg) for name, arg in kwargs.items()}
@@ -380,6 +382,8 @@ class Recorder(TorchDispatchMode):
             value = self.new_value(out, fixed)
             value.ragged = seen.is_ragged
             value.base = seen.base_of(out)
+            if value.base is None:
+                self._note_new(out)
             if self._inner is not None and all(self._memory(out) != self._memory(_actual(tensor)) for tensor in seen.tensors.values()):
                 self._inner[self._memory(out)] = out
             return Tracked(out, value, self), value
@@ -393,6 +397,13 @@ class Recorder(TorchDispatchMode):
                 self.fakes.made_up.add(value.key)
             return symbolic_item(out, value, self.ask), value
         return out, None
+
+    def _note_new(self, tensor: torch.Tensor) -> None:
+        """Forgets what was written to memory that is another tensor's now."""
+        memory = self._memory(tensor)
+        self._dirty.discard(memory)
+        if not is_unknown(tensor) and memory not in self._outside:
+            self._unknown.discard(memory)
 
     def _again(self, tensor: torch.Tensor) -> Value:
         """The result of a call that returns its argument."""
@@ -473,6 +484,15 @@ class Recorder(TorchDispatchMode):
         self._written.clear()
 
 
+#: Operators whose results have sizes that elements of tensors decide, though PyTorch does not say it of them.
+_DECIDING = frozenset("aten::where aten::nonzero_numpy aten::repeat_interleave.self_Tensor aten::_pack_padded_sequence aten::_pad_packed_sequence torchvision::nms".split())
+
+
+def decides_sizes(function: Any) -> bool:
+    """Whether elements of tensors decide the sizes of what an operator returns."""
+    return torch.Tag.dynamic_output_shape in function.tags or function.name() in _DECIDING
+
+
 class _Seen:
     """The arguments of a call as real tensors and plain numbers."""
 
@@ -504,6 +524,8 @@ class _Seen:
             self._note_unknown(arg.actual)
             return arg.actual
         if isinstance(arg, torch.Tensor):
+            if id(arg) not in self.recorder._known and self.recorder._memory(arg) not in self.recorder._outside:
+                self.recorder._note_new(arg)  # a constant that no call has seen
             self.fixed = self.fixed and self.recorder._memory(arg) not in self.recorder._dirty
             self.tensors[id(arg)] = arg
             self._note_unknown(arg)

@@ -30,6 +30,7 @@ from .state import restored, seed_generators
 from .structured import Structure
 from .swapped import swapped
 from .tensors import Tracked, named_tensors, note_device, place_of
+from .texts import noted_texts
 from .turns import Turns
 
 
@@ -215,6 +216,7 @@ def _recorded(
         recorder.watch([*(tensor for _, tensor in named_tensors(model)), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])
         stack.enter_context(shadowed(arguments.shadows))
         stack.enter_context(taken_as_plain())
+        stack.enter_context(noted_texts())
         stack.enter_context(counted())
         stack.enter_context(_capture.onnx_export_flag())
         stack.enter_context(_exporting())

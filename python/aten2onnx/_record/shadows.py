@@ -21,8 +21,11 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import _disable_current_modes
 
 from . import folds, grown
+from .arrays import elements_of
 from .grown import Grown
+from .hashed import hash_of, hash_of_bool
 from .kinds import Kind
+from .long import Compound, Long
 from .loops import Walkable
 from .numbers import Number, number_of, symbolic
 from .picked import module_at
@@ -32,7 +35,7 @@ from .recorder import Recorder, Unrecorded
 from .sources import has_line, names_without_use
 from .states import UNDEFINED
 from .tensors import Tracked, has_foreign, sizes_of
-from .walks import FUNCTIONS, WALKS, numbers_of
+from .walks import FUNCTIONS, WALKS, note_line, numbers_of
 from .writes import write_whole
 
 aten = torch.ops.aten
@@ -79,7 +82,7 @@ class float_(metaclass=_Kind):
 def _len(value: Any) -> int:
     if isinstance(value, Tracked) and value.actual.dim() > 0:
         return sizes_of(value)[0]  # type: ignore[no-any-return]
-    if isinstance(value, (Walkable, Grown)):
+    if isinstance(value, (Walkable, Long)):
         return value.count  # type: ignore[no-any-return]
     if isinstance(value, Numbers):
         return value.length  # type: ignore[no-any-return]
@@ -94,7 +97,7 @@ def _extreme(name: str) -> Any:
     plain_one, sym_one = getattr(builtins, name), getattr(torch, f"sym_{name}")
 
     def extreme(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs and isinstance(args[0], Grown):
+        if len(args) == 1 and not kwargs and isinstance(args[0], Grown) and args[0].kind is not torch.Tensor:
             return getattr(grown.tensor(args[0], args[0].rows.dtype), name)().item()
         if len(args) == 1 and kwargs.keys() <= {"key", "default"}:
             found = folds.extreme(name == "max", args[0], kwargs.get("key"), kwargs.get("default", UNDEFINED))
@@ -184,11 +187,10 @@ def _shadow_of(name: str, value: Any) -> Any:
 #: The classes of what may have a shadow: modules, and functions of math and NumPy.
 _SHADOWED = (ModuleType, type(math.sqrt), type(sys.modules["numpy"].sqrt)) if "numpy" in sys.modules else (ModuleType, type(math.sqrt))
 def _sum(values: Any, start: Any = 0) -> Any:
-    if isinstance(values, Walkable) and Recorder.current is not None and Recorder.current.structure is not None:
+    if isinstance(values, (Walkable, Compound)) and Recorder.current is not None and Recorder.current.structure is not None:
         return folds.total(values, start)
     if not isinstance(values, Grown):
         return builtins.sum(values, start)
-    values._check()
     total = values.rows.sum(0)
     total = total if values.kind is torch.Tensor else total.item()
     return total if type(start) is int and start == 0 else start + total
@@ -201,7 +203,6 @@ def _quantified(name: str) -> Any:
         found = folds.listed(values) if isinstance(values, Walkable) else values
         if not isinstance(found, Grown):
             return plain_one(found)
-        found._check()
         return getattr(found.rows != 0, name)().item()
 
     return quantified
@@ -373,14 +374,6 @@ def _asks_for_classes(file: str | None) -> bool:
     return file is not None and has_line(file, _IDENTITY)
 
 
-def _hash(value: Any) -> int:
-    number = number_of(value)
-    return hash(number.value) if number is not None else int(_HASH(value))
-
-
-_HASH = torch.SymInt.__hash__
-
-
 def _attention(*args: Any, **kwargs: Any) -> Any:
     """Attention whose `is_causal` may be a comparison of sizes."""
     plain_ones = {name: bool(value) if isinstance(value, torch.SymBool) else value for name, value in kwargs.items()}
@@ -393,16 +386,20 @@ _ATTENTION: Any = torch.nn.functional.scaled_dot_product_attention
 @contextmanager
 def taken_as_plain() -> Iterator[None]:
     """Lets PyTorch take numbers that remember where it wants plain ones: sizes as keys, as functools.cache has them, and `is_causal`; lists of loops as indices, and numbers as those of modules."""
-    torch.SymInt.__hash__ = _hash  # type: ignore[method-assign,assignment]
+    hashes = torch.SymInt.__hash__, torch.SymBool.__hash__
+    torch.SymInt.__hash__, torch.SymBool.__hash__ = hash_of, hash_of_bool  # type: ignore[method-assign,assignment]
     torch.nn.functional.scaled_dot_product_attention = _attention
+    padding = torch.nn.utils.rnn.pad_sequence
+    torch.nn.utils.rnn.pad_sequence = grown.pad_sequence
     Tracked.__getitem__, Tracked.__setitem__ = _row, _set_row  # type: ignore[method-assign,assignment]
     before = torch.nn.ModuleList.__getitem__
     torch.nn.ModuleList.__getitem__ = module_at  # type: ignore[method-assign,assignment]
     try:
         yield
     finally:
-        torch.SymInt.__hash__ = _HASH  # type: ignore[method-assign]
+        torch.SymInt.__hash__, torch.SymBool.__hash__ = hashes  # type: ignore[method-assign]
         torch.nn.functional.scaled_dot_product_attention = _ATTENTION
+        torch.nn.utils.rnn.pad_sequence = padding
         torch.nn.ModuleList.__getitem__ = before  # type: ignore[method-assign]
         del Tracked.__getitem__, Tracked.__setitem__
 
@@ -416,10 +413,10 @@ class Functions(TorchFunctionMode):
             found = own(*args, **(kwargs or {}))
             if found is not NotImplemented:
                 return found
-        if Recorder.current is not None and any(isinstance(arg, (Walkable, Grown)) for arg in (*args, *(kwargs or {}).values())):
+        if Recorder.current is not None and any(isinstance(arg, (Walkable, Long)) for arg in (*args, *(kwargs or {}).values())):
             # PyTorch takes as many elements as there are in this run.
-            args = tuple(builtins.list(iter(arg)) if isinstance(arg, (Walkable, Grown)) else arg for arg in args)
-            kwargs = {name: builtins.list(iter(arg)) if isinstance(arg, (Walkable, Grown)) else arg for name, arg in (kwargs or {}).items()}
+            args = tuple(builtins.list(iter(arg)) if isinstance(arg, (Walkable, Long)) else arg for arg in args)
+            kwargs = {name: builtins.list(iter(arg)) if isinstance(arg, (Walkable, Long)) else arg for name, arg in (kwargs or {}).items()}
         return function(*args, **(kwargs or {}))
 
 
@@ -526,7 +523,7 @@ def _axes_of(part: Any) -> int:
 
 def _tensor(data: Any, *args: Any, **kwargs: Any) -> Any:
     """A tensor of numbers or tensors that the run has made."""
-    if isinstance(data, Grown):
+    if isinstance(data, Long):
         return grown.tensor(data, *args, **kwargs)
     if isinstance(data, torch.Tensor) or not (isinstance(data, Numbers) or _has_number(data)) or args:
         return NotImplemented
@@ -574,7 +571,10 @@ def _tolist(tensor: Any) -> Any:
     if tensor.actual.dim() == 0:
         return tensor.item()
     numbers = numbers_of(tensor)
-    return [row.tolist() for row in tensor.unbind(0)] if numbers is None else numbers
+    if numbers is not None:
+        return numbers
+    note_line(tensor, 0)
+    return [_tolist(row) for row in tensor.unbind(0)]
 
 
 def _numpy(tensor: Any, *args: Any, **kwargs: Any) -> Any:
@@ -582,7 +582,7 @@ def _numpy(tensor: Any, *args: Any, **kwargs: Any) -> Any:
         return NotImplemented
     if tensor.recorder.is_fixed(tensor):
         return tensor.actual.detach().numpy(*args, **kwargs)
-    raise Unrecorded("the model takes the elements of a tensor out of PyTorch with `numpy()`", line_of_model())
+    return elements_of(tensor, lambda: _tolist(tensor))
 
 
 def _nbytes(tensor: Any) -> Any:

@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
-from .containers import copy_of, is_object, is_tuple, item_at, items_of, remade, set_item
+from .containers import copy_of, is_kept, is_object, is_tuple, item_at, items_of, remade, set_item
 from .grown import Grown
+from .long import Compound
 from .numbers import number_of, plain
 from .turns import NoBothSides, key_of
 
@@ -34,6 +35,12 @@ class Poison:
 
     def __init__(self, line: Any, what: str) -> None:
         object.__setattr__(self, "_why", (line, what))
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        from torch.utils import _pytree as pytree
+
+        raise next(refuse(leaf) for leaf in pytree.tree_leaves((args, kwargs)) if isinstance(leaf, cls))
 
 
 def refuse(poison: Poison) -> NoBothSides:
@@ -71,7 +78,7 @@ def is_same(one: Any, other: Any) -> bool:
     if isinstance(one, Poison) or isinstance(other, Poison):
         return False
     if isinstance(one, Grown) and isinstance(other, Grown):
-        return one.dim == other.dim and is_same(one.rows, other.rows)
+        return is_same(one.rows, other.rows)
     if isinstance(one, torch.Tensor) or isinstance(other, torch.Tensor):
         return getattr(one, "value", one) is getattr(other, "value", other)
     if is_number(one) and is_number(other):
@@ -109,7 +116,7 @@ class Snapshot:
             self.leaves[place] = value.copy()
             self._copies.append((value, value.rows))
             return
-        if type(value) not in (list, dict) and not is_tuple(value) and not is_object(value):
+        if not is_kept(value) and not is_tuple(value) and not is_object(value):
             self.leaves[place] = value
             return
         if not is_tuple(value):
@@ -117,7 +124,7 @@ class Snapshot:
             if id(value) in seen:
                 return
             seen.add(id(value))
-            self._copies.append((value, dict(vars(value)) if is_object(value) else value.copy()))
+            self._copies.append((value, _contents(value)))
         if type(value) is list:
             self.lengths[place] = len(value)
         for key, item in items_of(value):
@@ -128,6 +135,8 @@ class Snapshot:
         first, *rest = name.split(".")
         found = self.values.get(first, UNDEFINED)
         for key in rest:
+            if is_tuple(found):
+                return True
             if not is_object(found):
                 return False
             found = vars(found).get(key, UNDEFINED)
@@ -138,6 +147,8 @@ class Snapshot:
         for container, copy in self._copies:
             if isinstance(container, Grown):
                 container.rows = copy
+            elif isinstance(container, Compound):
+                container.parts = dict(copy)
             elif type(container) is list:
                 container[:] = copy
             else:
@@ -178,7 +189,7 @@ class Copies(dict[str, Any]):
             return value.copy()
         if is_tuple(value):
             return remade(value, [self._copied(item) for item in value])
-        if type(value) not in (list, dict) and not is_object(value):
+        if not is_kept(value) and not is_object(value):
             return value
         if id(value) not in self._made:
             made = self._made[id(value)] = copy_of(value)
@@ -186,6 +197,13 @@ class Copies(dict[str, Any]):
             for key, item in items_of(value):
                 set_item(made, key, self._copied(item))
         return self._made[id(value)]
+
+
+def _contents(value: Any) -> Any:
+    """What is in a list, dictionary or object now."""
+    if isinstance(value, Compound):
+        return dict(value.parts)
+    return dict(vars(value)) if is_object(value) else value.copy()
 
 
 def value_at(values: Values, place: Place) -> Any:
@@ -202,7 +220,7 @@ def put_copies(values: Values, places: Iterable[Place]) -> None:
             found = value_at(values, place)
         except (KeyError, IndexError, TypeError):
             continue
-        if type(found) in (list, dict) or is_object(found):
+        if is_kept(found) or is_object(found):
             put(values, place, copy_of(found))
 
 

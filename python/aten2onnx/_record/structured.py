@@ -21,12 +21,14 @@ from . import folds
 from .align import kind_of
 from .attempts import Attempt
 from .caught import is_caught_in
-from .grown import DTYPES, Grown, OtherSizes, grown
+from .grown import DTYPES, Grown, OtherSizes
 from .joined_sides import JoinedSides
+from .long import Long
 from .loops import Mark, Walkable
 from .numbers import Number, number_of, plain, symbolic
 from .picked import item_of
 from .places import line_of_model
+from .ragged import Table, long_list
 from .ranges import Numbers
 from .recorder import Call, Question, Recorder
 from .states import UNDEFINED, Place, Poison, Copies, Snapshot, Values, is_number, refuse
@@ -64,6 +66,11 @@ class Structure:
             return UNDEFINED
 
     @staticmethod
+    def can_change(look: Callable[[], Any]) -> bool:
+        """Whether the attributes of something may be given other values: those of tuples may not."""
+        return not isinstance(look(), tuple)
+
+    @staticmethod
     def same(one: Any, other: Any) -> bool:
         for value in (one, other):
             if isinstance(value, Poison):
@@ -77,7 +84,7 @@ class Structure:
         """A condition as a number, if its answer may be another one at other inputs; otherwise its answer."""
         if isinstance(test, Poison):
             raise refuse(test)
-        if isinstance(test, Grown):
+        if isinstance(test, Long):
             test = test.count != 0
         if isinstance(test, Walkable):
             test = test.count != 0
@@ -158,7 +165,7 @@ class Structure:
         if kind not in (list, tuple) or isinstance(values, Numbers):
             return kind(values)
         found = folds.listed(values)
-        return found if isinstance(found, Grown) or kind == list else tuple(found)
+        return found if isinstance(found, Long) or kind == list else tuple(found)
 
     sort_in = staticmethod(folds.sort_in)
 
@@ -169,7 +176,7 @@ class Structure:
     @staticmethod
     def extended(values: Any, others: Any) -> Any:
         """`values.extend(others)`. Returns what the name stands for then."""
-        if type(values) is list and isinstance(others, (Grown, Walkable)):
+        if type(values) is list and isinstance(others, (Long, Walkable)):
             return values + folds.listed(others)
         values.extend(others)
         return values
@@ -177,7 +184,7 @@ class Structure:
     @staticmethod
     def added(value: Any, other: Any) -> Any:
         """`value += other`."""
-        if type(value) is list and isinstance(other, (Grown, Walkable)):
+        if type(value) is list and isinstance(other, (Long, Walkable)):
             return value + folds.listed(other)
         value += other
         return value
@@ -188,7 +195,7 @@ class Structure:
         if number is None or self.turns._is_static(number) or len(elements) != 1 or not is_number(elements[0]) or self.recorder.fakes is not None:
             return elements * count
         kind = type(plain(elements[0]))
-        return Grown(torch.full([torch.sym_max(count, 0)], elements[0], dtype=DTYPES[kind]), kind, None, line_of_model())
+        return Grown(torch.full([torch.sym_max(count, 0)], elements[0], dtype=DTYPES[kind]), kind, line_of_model())
 
     # What is written down.
     @contextmanager
@@ -331,7 +338,7 @@ class Structure:
             for part in values.parts:
                 self._or_left(is_left, partial(self.walked, part, is_left, body, get, set_), get, set_)
             return
-        walk = Walkable(self.recorder, values.count, values.element) if isinstance(values, Grown) else rows_of(values)
+        walk = rows_of(values)
         if walk is None or self.recorder.fakes is not None:
             self._unrolled(values, is_left, body, get, set_)
         elif number_of(walk.count) is None or self.turns._is_static(number_of(walk.count)):
@@ -429,7 +436,7 @@ class Structure:
                     return
                 except OtherSizes as error:
                     self._undo(journal)
-                    if not self._note_other_sizes(plan, error):
+                    if not error.is_new or not self._is_list_of(turns, plan, error.key):
                         raise
             before.restore(turns.get, turns.set)
             self._cut(place)
@@ -460,15 +467,10 @@ class Structure:
         elif left is not True:
             self.branch(symbolic(left.sym_not()), lambda: self._rolled(rest), lambda: None, turns.get, turns.set)
 
-    @staticmethod
-    def _note_other_sizes(plan: Plan, error: OtherSizes) -> bool:
-        """Whether a list of this loop has elements of other sizes, which is known now."""
-        for place, (example, dim) in plan.lists.items():
-            if error.values.line == getattr(plan, "line", error.values.line) and dim is None and error.dim is not None and isinstance(example, torch.Tensor):
-                if example.dim() == error.values.rows.dim() - 1 and example.dtype == error.values.rows.dtype:
-                    plan.lists[place] = (example, error.dim)
-                    return True
-        return False
+    def _is_list_of(self, turns: TurnsOfLoop, plan: Plan, key: Any) -> bool:
+        """Whether a list, or one that is in it, is made longer by this loop, which is run again."""
+        found = [self.key_of_list(turns.line, place) for place in plan.lists]
+        return any(key[: len(one)] == one for one in found)
 
     def _goes_on(self, turns: TurnsOfLoop, turn: int) -> bool:
         """Whether there is another turn after so many."""
@@ -521,7 +523,7 @@ class Structure:
     def kind(self, leaf: Any) -> Any:
         """The type that a result must have; None of what is no result."""
         if isinstance(leaf, Grown):
-            return ("list", leaf.kind, leaf.dim, kind_of(self.recorder.reference(leaf.rows)))
+            return ("list", leaf.kind, kind_of(self.recorder.reference(leaf.rows)))
         if isinstance(leaf, torch.Tensor):
             return kind_of(self.recorder.reference(leaf))
         return type(plain(leaf)) if is_number(leaf) else None
@@ -531,10 +533,10 @@ class Structure:
         if isinstance(leaf, Grown):
             return leaf.like(self.dummy(leaf.rows))
         if isinstance(leaf, torch.Tensor):
-            return torch.full([self.size_of(axis, size, 0) for axis, size in enumerate(getattr(leaf, "actual", leaf).shape)], 0, dtype=leaf.dtype, device=leaf.device)
+            return torch.full([self.size_of(axis, size, None, 0) for axis, size in enumerate(getattr(leaf, "actual", leaf).shape)], 0, dtype=leaf.dtype, device=leaf.device)
         return type(plain(leaf))(0)
 
-    def size_of(self, axis: int, size: int, otherwise: int | None = None) -> Any:
+    def size_of(self, axis: int, size: int, name: Any = None, otherwise: int | None = None) -> Any:
         """A size of a tensor that is not there yet: that of an input or of a tensor before it, if one is as long in all runs."""
         line = line_of_model()
         inputs = enumerate(self.recorder.inputs)
@@ -542,7 +544,7 @@ class Structure:
         near = {place: leaf for place, leaf in self.near.items() if isinstance(leaf, Tracked) and not leaf.value.fixed}
         found += [(place, at) for place, leaf in near.items() for at, known in enumerate(leaf.actual.shape) if known == size]
         found.append(size)
-        key = ("size", None if line is None else line.place, axis)
+        key = ("size", None if line is None else line.place, axis, name)
         before = self.turns.lengths.setdefault(key, found)
         known_in_all = [one for one in before if one in found]
         self.turns.lengths[key] = known_in_all
@@ -555,23 +557,29 @@ class Structure:
             return sizes_of(near[number])[place]
         return symbolic(Number(size, "size", (self.recorder.inputs[number], place), self.recorder.ask))
 
-    def as_list(self, value: Any, example: Any, dim: int | None, line: Any, name: Any = None) -> Grown:
-        """A list as rows of a tensor: stacked, or joined along the dimension that it is joined along later."""
-        if isinstance(value, Grown):
+    @staticmethod
+    def key_of_list(line: Any, name: Any) -> tuple[Any, ...]:
+        """What tells a list of a loop or branch from others, in all runs."""
+        return ("list", None if line is None else line.place, name)
+
+    def as_list(self, value: Any, example: Any, line: Any, name: Any = None) -> Long:
+        """A list as rows of tensors: stacked, or joined along the dimension in which they differ."""
+        if isinstance(value, Long):
             return value
-        key = ("list", None if line is None else line.place, name)
-        dim = self.turns.lengths.get(key) if dim is None else dim
-        found = grown(list(value), example, dim, self.size_of, line)
-        found.wishes, found.key = self.turns.lengths, key
-        return found
+        return long_list(list(value), example, self.key_of_list(line, name), self.turns.lengths, self.size_of, line)
+
+    @staticmethod
+    def unzipped(zip_: Any, values: Any) -> Any:
+        """`zip(*values)`."""
+        return values.unzipped() if isinstance(values, Table) else zip_(*values)
 
 
 def _holds(test: Any) -> bool:
     """Whether a condition holds in this run."""
     if isinstance(test, Tracked):
         return bool(test.actual)
-    if isinstance(test, Grown):
-        return test.rows.actual.shape[0] != 0
+    if isinstance(test, Long):
+        return bool(plain(test.count) != 0)
     return bool(plain(test))
 
 

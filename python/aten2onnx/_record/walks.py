@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .grown import Grown
+from .long import Long
 from .kinds import Kind
 from .loops import Walkable
 from .numbers import number_of, plain
@@ -72,7 +72,7 @@ def rows_of(value: Any) -> Any:
     """Something that a loop walks over turn by turn; None if it is walked over as always."""
     if isinstance(value, Walkable):
         return value
-    if isinstance(value, Grown):
+    if isinstance(value, Long):
         return Walkable(_recorder(), value.count, value.element)
     if isinstance(value, Tracked) and value.actual.dim() > 0 and _is_walkable(sizes_of(value)[0]) and _is_rolled():
         return rows(value, 0)
@@ -143,12 +143,12 @@ def _iter(tensor: Any) -> Any:
         return NotImplemented
     walked = rows_of(tensor)
     if walked is None:
-        _note_line(tensor, 0)
+        note_line(tensor, 0)
         return NotImplemented
     return iter(walked)
 
 
-def _note_line(tensor: Tracked, axis: int) -> None:
+def note_line(tensor: Tracked, axis: int) -> None:
     """Notes the line of a loop over as many slices as there are in this run."""
     line = line_of_model()
     size = sizes_of(tensor)[axis]
@@ -174,7 +174,7 @@ def _unbind(tensor: Any, dim: int = 0) -> Any:
     if not isinstance(tensor, Tracked) or tensor.actual.dim() == 0 or not _is_walkable(sizes_of(tensor)[dim]):
         return NotImplemented
     if not _is_walked():
-        _note_line(tensor, dim)
+        note_line(tensor, dim)
         return NotImplemented
     return rows(tensor, dim)
 
@@ -217,4 +217,4 @@ FUNCTIONS: dict[Any, Any] = {
     torch.split: _split,
 }
 
-__all__ = ["FUNCTIONS", "WALKS", "count_of_range", "numbers_of", "rows_of"]
+__all__ = ["FUNCTIONS", "WALKS", "count_of_range", "note_line", "numbers_of", "rows_of"]

@@ -92,7 +92,7 @@ class Plan:
     one turn at most."""
 
     carried: dict[Place, Any] = field(default_factory=dict)
-    lists: dict[Place, tuple[Any, int | None]] = field(default_factory=dict)
+    lists: dict[Place, Any] = field(default_factory=dict)
     tensors: dict[Place, Any] = field(default_factory=dict)
     replaced: set[Place] = field(default_factory=set)
     is_early: bool = False

@@ -1,0 +1,136 @@
+"""Text that is made of numbers and tensors: `self.layers[f"layer{k}"]`. A file has no text, so what goes on with it would be a constant. Messages may have it."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+
+from .numbers import is_from_data, number_of
+from .places import kind_of_frame, line_of_model, tree_of
+from .recorder import Recorder, Unrecorded
+from .tensors import Tracked
+
+#: Functions that make another thing of a text.
+_MAKERS = frozenset("len int float ord hash eval exec".split())
+#: Functions and methods that find something by its name.
+_FINDERS = frozenset("getattr hasattr setattr get pop setdefault get_submodule get_parameter get_buffer index count startswith endswith".split())
+
+MAKES, FINDS, KEEPS, TELLS = "makes", "finds", "keeps", "tells"
+
+
+def note_text(value: Any) -> None:
+    """Notes that the model makes text of a number or tensor.
+
+    Raises:
+        Unrecorded: It goes on with the text, and elements of tensors decide it.
+    """
+    recorder, frame = Recorder.current, _frame()
+    if recorder is None or frame is None or (isinstance(value, Tracked) and recorder.is_fixed(value)):
+        return
+    number = number_of(value)
+    from_data = number is None or is_from_data(number)
+    use = _use(frame.f_code, frame.f_lasti, frame.f_lineno)
+    if use == TELLS or (use == KEEPS and not from_data):
+        return
+    if from_data or use == MAKES:
+        what = "an element of a tensor" if from_data else "a size"
+        raise Unrecorded(f"the model makes text of {what}, and goes on with it", line_of_model())
+    int(value)
+
+
+def _frame() -> FrameType | None:
+    """The frame of the model whose code makes a text; None if a library does."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and kind_of_frame(frame) == "own":
+        frame = frame.f_back
+    return frame if frame is not None and kind_of_frame(frame) == "model" else None
+
+
+@lru_cache(maxsize=4096)
+def _use(code: CodeType, place: int, number: int) -> str:
+    """What the code of a model does with the text that an instruction makes."""
+    tree = tree_of(code.co_filename)
+    if tree is None:
+        return KEEPS
+    parents = {inner: node for node in ast.walk(tree) for inner in ast.iter_child_nodes(node)}
+    texts = [node for node in parents if _is_text(node) and node.lineno <= number <= (node.end_lineno or number)]  # type: ignore[attr-defined]
+    if hasattr(code, "co_positions"):
+        first, last, begin, end = list(code.co_positions())[place // 2]
+        if None not in (first, last, begin, end):
+            exact = [node for node in texts if (node.lineno, node.col_offset) <= (first, begin) and (last, end) <= (node.end_lineno, node.end_col_offset)]  # type: ignore[attr-defined]
+            texts = exact or texts
+    uses = {_use_of(node, parents) for node in texts}
+    return next((use for use in (MAKES, FINDS, KEEPS) if use in uses), TELLS)
+
+
+def _is_text(node: ast.AST) -> bool:
+    if isinstance(node, ast.JoinedStr):
+        return True
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+    if not isinstance(node, ast.Call):
+        return False
+    return (isinstance(node.func, ast.Name) and node.func.id in ("str", "repr", "format")) or (isinstance(node.func, ast.Attribute) and node.func.attr == "format")
+
+
+def _use_of(node: Any, parents: dict[Any, Any]) -> str:
+    parent = parents.get(node)
+    while parent is not None:
+        if isinstance(parent, ast.Call):
+            if node is not parent.func:
+                return _use_of_argument(parent)
+        elif isinstance(parent, (ast.Subscript, ast.Compare)):
+            return FINDS
+        elif isinstance(parent, (ast.Raise, ast.Assert, ast.Expr)):
+            return TELLS
+        elif isinstance(parent, ast.stmt):
+            return KEEPS
+        node, parent = parent, parents.get(parent)
+    return KEEPS
+
+
+def _use_of_argument(call: ast.Call) -> str:
+    name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if name in _MAKERS:
+        return MAKES
+    if name in _FINDERS:
+        return FINDS
+    return KEEPS if name in ("str", "join", "append", "replace", "split", "strip", "zfill") else TELLS
+
+
+def _of(real: Any) -> Any:
+    def text(value: Any, *spec: Any) -> str:
+        note_text(value)
+        return real(value, *spec)  # type: ignore[no-any-return]
+
+    return text
+
+
+_NAMES = ("__str__", "__repr__", "__format__")
+_KINDS: tuple[Any, ...] = (torch.SymInt, torch.SymFloat, torch.SymBool, Tracked)
+
+
+@contextmanager
+def noted_texts() -> Iterator[None]:
+    """While the block runs, text that the model makes of numbers and tensors is noted."""
+    before = [(kind, name, vars(kind).get(name)) for kind in _KINDS for name in _NAMES]
+    try:
+        for kind, name, _ in before:
+            setattr(kind, name, _of(getattr(kind, name)))
+        yield
+    finally:
+        for kind, name, method in before:
+            if method is None:
+                delattr(kind, name)
+            else:
+                setattr(kind, name, method)
+
+
+__all__ = ["noted_texts"]

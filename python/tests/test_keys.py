@@ -1,0 +1,153 @@
+"""Numbers as keys of dictionaries and elements of sets, where Python asks whether two are equal only if their hashes are, and text of numbers. Held against PyTorch at other sizes and data."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import aten2onnx
+
+
+class InSet(nn.Module):
+    def forward(self, x):
+        if int(x[0].argmax()) in {1, 3}:
+            return x * 2
+        return x + 1
+
+
+class Got(nn.Module):
+    factors = {1: 2.0, 3: 5.0}
+
+    def forward(self, x):
+        return x * self.factors.get(int(x[0].argmax()), 0.5)
+
+
+class SizeInSet(nn.Module):
+    def forward(self, x):
+        return x * 2 if x.shape[0] not in {3, 5, 7} else x + 1
+
+
+class SizeGot(nn.Module):
+    def forward(self, x):
+        return x * {3: 2.0, 5: 5.0}.get(x.shape[0], 0.5)
+
+
+class SizesGot(nn.Module):
+    def forward(self, x):
+        known = {(3, 4): 2.0, (5, 4): 3.0}
+        return x * (known[x.shape[0], 4] if (x.shape[0], 4) in known else 0.5)
+
+
+class Of(nn.Module):
+    def forward(self, x):
+        return x * {True: 2.0, False: 3.0}[x.shape[0] > 4]
+
+
+class Remembered(nn.Module):
+    """What a dictionary has is what the run has put there: no key is another one at other sizes."""
+
+    def __init__(self):
+        super().__init__()
+        self.known = {}
+
+    def forward(self, x):
+        if x.shape[0] not in self.known:
+            self.known[x.shape[0]] = torch.arange(x.shape[0])[:, None] * 1.0
+        return x + self.known[x.shape[0]]
+
+
+def check(model, example, others, **shapes):
+    program = aten2onnx.export(model.eval(), example, capture="record", **shapes)
+    assert not program.report.conditions
+    for args in (example, *others):
+        torch.testing.assert_close(program(*args)[0], model(*args))
+
+
+def inputs():
+    return [(torch.randn(n, 4) * sign,) for n in (1, 2, 3, 4, 5, 7, 9) for sign in (1, -1, 3)]
+
+
+@pytest.mark.parametrize("kind", [InSet, Got, SizeInSet, SizeGot, SizesGot, Of, Remembered])
+def test_a_key_that_the_example_does_not_find_is_asked_for(kind) -> None:
+    torch.manual_seed(0)
+    check(kind(), (torch.randn(6, 4),), inputs(), dynamic_shapes={"x": {0: "n"}})
+
+
+def test_keys_of_static_models() -> None:
+    torch.manual_seed(0)
+    others = [(x,) for x in torch.eye(4)[:, None].expand(4, 6, 4)]
+    for kind in (InSet, Got):
+        check(kind(), (torch.randn(6, 4),), others)
+
+
+class Display(nn.Module):
+    def forward(self, x):
+        return x * len({int(x[0].argmax()), int(x[1].argmax())})
+
+
+class OfSizes(nn.Module):
+    def forward(self, x):
+        return x * len({x.shape[0], 6})
+
+
+class Made(nn.Module):
+    def forward(self, x):
+        return x * len(set([int(x[0].argmax()), int(x[1].argmax())]))
+
+
+@pytest.mark.parametrize("kind", [Display, OfSizes, Made])
+def test_sets_that_are_made_of_numbers_are_refused_with_their_line(kind) -> None:
+    torch.manual_seed(0)
+    for shapes in ({"x": {0: "n"}}, None) if kind is not OfSizes else ({"x": {0: "n"}},):
+        with pytest.raises(aten2onnx.CaptureError, match=r"test_keys.py"):
+            aten2onnx.export(kind(), (torch.randn(5, 4),), dynamic_shapes=shapes, capture="record")
+
+
+class Named(nn.Module):
+    """Layers that are found by a name with a number in it."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleDict({f"l{i}": nn.Linear(4, 4) for i in range(4)})
+
+
+class ByFormat(Named):
+    def forward(self, x):
+        return self.layers[f"l{int(x[0].argmax())}"](x)
+
+
+class ByTensor(Named):
+    def forward(self, x):
+        name = f"l{x[0].argmax()}"
+        return self.layers[name](x)
+
+
+class ByText(Named):
+    def forward(self, x):
+        return getattr(self.layers, "l" + str(int(x[0].argmax())))(x)
+
+
+class Digits(nn.Module):
+    def forward(self, x):
+        return x * len(str(x.shape[0] * 3))
+
+
+@pytest.mark.parametrize("kind", [ByFormat, ByTensor, ByText, Digits])
+def test_text_of_numbers_that_a_model_goes_on_with_is_refused_with_its_line(kind) -> None:
+    with pytest.raises(aten2onnx.CaptureError, match=r"(?s)makes text of .*test_keys\.py"):
+        aten2onnx.export(kind().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+
+
+class Told(nn.Module):
+    def forward(self, x):
+        where = f"{x.shape[0]} rows"
+        print(f"{x.shape[0]} rows, the first is {x[0]}", x.sum(), int(x[0].argmax()))
+        assert x.shape[1] == 4, f"{x.shape}"
+        if x.dim() != 2:
+            raise ValueError(f"{x.shape} of {where}")
+        return x * 2
+
+
+def test_messages_may_have_numbers_and_tensors() -> None:
+    check(Told(), (torch.randn(6, 4),), inputs(), dynamic_shapes={"x": {0: "n"}})
