@@ -298,7 +298,7 @@ def _chain(*parts: Any) -> Any:
 _chain.from_iterable = itertools.chain.from_iterable  # type: ignore[attr-defined]
 
 
-def total(values: Walkable, start: Any) -> Any:
+def total(values: Any, start: Any) -> Any:
     """`sum(values)`."""
     return _reduce(operator.add, values, start)
 

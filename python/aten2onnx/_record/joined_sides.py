@@ -142,7 +142,7 @@ class JoinedSides:
         for _ in range(_TRIES):
             try:
                 made = self._as_lists(sides, name)
-                return self._merged_lists(*made, name) if _is_alike(*made) else self._poison(name)
+                return self._merged_lists(made[0], made[1], name) if _is_alike(made[0], made[1]) else self._poison(name)
             except OtherSizes as error:
                 if not error.is_new or any(isinstance(side, Long) for side in sides):
                     raise
