@@ -1,4 +1,4 @@
-"""Numbers as keys of dictionaries and elements of sets, where Python asks whether two are equal only if their hashes are, and text of numbers. Held against PyTorch at other sizes and data."""
+"""Numbers as keys of dictionaries and elements of sets, and text of numbers, held against PyTorch at other sizes and data."""
 
 from __future__ import annotations
 

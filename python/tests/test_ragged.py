@@ -210,7 +210,10 @@ class Places(nn.Module):
         return torch.tensor(pairs)
 
 
-RAGGED = [Joined, JoinedSome, Walked, Chosen, Padded, PaddedMasked, StackedPadded, WrittenPadded, Lengths, Sums, Columns, Cut, Mapped, Segments, Pairs, Unzipped, Inner, PaddedLeft, Changed, Named, Places]
+RAGGED = [
+    Joined, JoinedSome, Walked, Chosen, Padded, PaddedMasked, StackedPadded, WrittenPadded, Lengths, Sums, Columns, Cut, Mapped, Segments,
+    Pairs, Unzipped, Inner, PaddedLeft, Changed, Named, Places,
+]
 
 
 @pytest.mark.parametrize("kind", RAGGED)

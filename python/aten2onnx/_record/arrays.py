@@ -1,4 +1,7 @@
-"""Whole numbers that a model takes out of PyTorch with `numpy()`: `for i, count in enumerate(counts.cpu().numpy())`. They are a list of numbers that remember."""
+"""Whole numbers that a model takes out of PyTorch with `numpy()`: `for i, count in enumerate(counts.cpu().numpy())`.
+
+They are a list of numbers that remember.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,8 @@ class Elements(list):  # type: ignore[type-arg]
     def _refuse(self, *_: Any) -> NoReturn:
         raise _refusal("numpy()")
 
-    __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __imul__ = __sub__ = __rsub__ = __truediv__ = __floordiv__ = __mod__ = __neg__ = _refuse  # type: ignore[assignment]
+    __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __imul__ = _refuse  # type: ignore[assignment]
+    __sub__ = __rsub__ = __truediv__ = __floordiv__ = __mod__ = __neg__ = _refuse  # type: ignore[assignment]
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __setitem__ = __delitem__ = _refuse  # type: ignore[assignment]
     __hash__ = None  # type: ignore[assignment]
 

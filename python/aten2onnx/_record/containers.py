@@ -1,4 +1,4 @@
-"""What holds values while a loop or branch is run: lists, tuples, dictionaries, named tuples, lists of several tensors, and objects of the model's own classes."""
+"""What holds values while a loop or branch is run: lists, tuples, dictionaries, named tuples, lists in tensors, and objects of the model's classes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Numbers as keys of dictionaries and elements of sets. Python looks for their hash first, and asks whether two are equal only where it finds one: a key that the
-example does not find is asked for here, so that it is a branch like any other.
+"""Numbers as keys of dictionaries and elements of sets.
+
+Python looks for their hash first, and asks whether two are equal only where it finds one. A key that the example does not find is asked for here, so that it is
+a branch like any other.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ _SIMPLE = (ast.Name, ast.Attribute, ast.Constant, ast.Set, ast.Dict, ast.Tuple, 
 
 
 def hash_of(value: Any) -> int:
-    """The hash of a whole number that remembers: that of the key it is equal to, if it is to one. Whether it is, is a branch of the line that looks for it.
+    """The hash of a whole number that remembers: that of the key it is equal to, if there is one. Whether there is, is a branch of the line that asks.
 
     Raises:
         Unrecorded: Other keys that it may be equal to are not known.

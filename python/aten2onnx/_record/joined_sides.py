@@ -129,7 +129,8 @@ class JoinedSides:
             return made if type(known) is list else remade(known, made)
         if isinstance(known, Compound):
             parts = known.parts.items()
-            return known.like({key: self._defined(UNDEFINED, part, name) if place == 0 else self._defined(part, UNDEFINED, name) for key, part in parts})
+            order = (lambda part: (UNDEFINED, part)) if place == 0 else (lambda part: (part, UNDEFINED))
+            return known.like({key: self._defined(*order(part), name) for key, part in parts})
         if self.structure.kind(known) is None:
             return known
         with self.structure._written_to(self.blocks[place]):
@@ -174,7 +175,9 @@ class JoinedSides:
         return found
 
 
-_EMPTY = frozenset([aten.new_empty.default, aten.new_zeros.default, aten.empty.memory_format, aten.zeros.default, aten.new_full.default, aten.full.default])
+_EMPTY = frozenset(
+    [aten.new_empty.default, aten.new_zeros.default, aten.empty.memory_format, aten.zeros.default, aten.new_full.default, aten.full.default]
+)
 #: So many times two lists are made rows of: each time one more of them is known to have elements of several sizes.
 _TRIES = 4
 

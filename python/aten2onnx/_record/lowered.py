@@ -226,7 +226,8 @@ class _Expressions(ast.NodeTransformer):
             return self._first(node)
         if isinstance(function, ast.Name) and function.id in ("list", "tuple") and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
             return _call("listed", [function, self.visit(node.args[0])], node)
-        if isinstance(function, ast.Name) and function.id == "zip" and len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and not node.keywords:
+        is_zip = isinstance(function, ast.Name) and function.id == "zip" and not node.keywords
+        if is_zip and len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
             return _call("unzipped", [function, self.visit(node.args[0].value)], node)
         if isinstance(function, ast.Attribute) and function.attr == "sort":
             self.generic_visit(node)

@@ -161,12 +161,14 @@ class Table(Compound):
     def of(self, elements: list[Any]) -> Table:
         if any(type(element) is not type(self.row) or len(element) != len(self.row) for element in elements):
             raise self.other()
-        return self.like({place: column.of([element[place] for element in elements]) for place, column in self.parts.items()})  # type: ignore[no-any-return]
+        made = {place: column.of([element[place] for element in elements]) for place, column in self.parts.items()}
+        return self.like(made)  # type: ignore[no-any-return]
 
     def joined(self, others: list[Any]) -> Table:
         if any(not isinstance(other, Table) or len(other.row) != len(self.row) for other in others):
             raise self.other()
-        return self.like({place: column.joined([other.parts[place] for other in others]) for place, column in self.parts.items()})  # type: ignore[no-any-return]
+        made = {place: column.joined([other.parts[place] for other in others]) for place, column in self.parts.items()}
+        return self.like(made)  # type: ignore[no-any-return]
 
     def element(self, index: Any) -> Any:
         return remade(self.row, [column.element(index) for column in self.columns])
@@ -214,7 +216,9 @@ def is_element(value: Any, is_leaf: Any) -> bool:
 
 
 def long_list(elements: list[Any], example: Any, key: Any, wishes: dict[Any, Any], size_of: Any, line: Any) -> Long:
-    """A list that turns or sides make longer. `example` is an element of it, and `size_of` gives the size of an axis of the example as it is before the list has any.
+    """A list that turns or sides make longer.
+
+    `example` is an element of it, and `size_of` gives the size of an axis of the example as it is before the list has any.
 
     Raises:
         NoBothSides: The elements are of several types.

@@ -485,7 +485,10 @@ class Recorder(TorchDispatchMode):
 
 
 #: Operators whose results have sizes that elements of tensors decide, though PyTorch does not say it of them.
-_DECIDING = frozenset("aten::where aten::nonzero_numpy aten::repeat_interleave.self_Tensor aten::_pack_padded_sequence aten::_pad_packed_sequence torchvision::nms".split())
+_DECIDING = frozenset(
+    """aten::where aten::nonzero_numpy aten::repeat_interleave.self_Tensor aten::_pack_padded_sequence aten::_pad_packed_sequence
+    torchvision::nms""".split()
+)
 
 
 def decides_sizes(function: Any) -> bool:

@@ -533,7 +533,8 @@ class Structure:
         if isinstance(leaf, Grown):
             return leaf.like(self.dummy(leaf.rows))
         if isinstance(leaf, torch.Tensor):
-            return torch.full([self.size_of(axis, size, None, 0) for axis, size in enumerate(getattr(leaf, "actual", leaf).shape)], 0, dtype=leaf.dtype, device=leaf.device)
+            sizes = [self.size_of(axis, size, None, 0) for axis, size in enumerate(getattr(leaf, "actual", leaf).shape)]
+            return torch.full(sizes, 0, dtype=leaf.dtype, device=leaf.device)
         return type(plain(leaf))(0)
 
     def size_of(self, axis: int, size: int, name: Any = None, otherwise: int | None = None) -> Any:

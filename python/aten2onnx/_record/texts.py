@@ -1,4 +1,7 @@
-"""Text that is made of numbers and tensors: `self.layers[f"layer{k}"]`. A file has no text, so what goes on with it would be a constant. Messages may have it."""
+"""Text that is made of numbers and tensors: `self.layers[f"layer{k}"]`.
+
+A file has no text, so what goes on with it would be a constant. Messages may have it.
+"""
 
 from __future__ import annotations
 
@@ -64,10 +67,14 @@ def _use(code: CodeType, place: int, number: int) -> str:
     if hasattr(code, "co_positions"):
         first, last, begin, end = list(code.co_positions())[place // 2]
         if None not in (first, last, begin, end):
-            exact = [node for node in texts if (node.lineno, node.col_offset) <= (first, begin) and (last, end) <= (node.end_lineno, node.end_col_offset)]  # type: ignore[attr-defined]
-            texts = exact or texts
+            texts = [node for node in texts if _spans(node, (first, begin), (last, end))] or texts
     uses = {_use_of(node, parents) for node in texts}
     return next((use for use in (MAKES, FINDS, KEEPS) if use in uses), TELLS)
+
+
+def _spans(node: Any, begin: Any, end: Any) -> bool:
+    """Whether an expression has all from one place to another."""
+    return bool((node.lineno, node.col_offset) <= begin and end <= (node.end_lineno, node.end_col_offset))
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -77,7 +84,9 @@ def _is_text(node: ast.AST) -> bool:
         return isinstance(node.op, ast.Mod) and isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
     if not isinstance(node, ast.Call):
         return False
-    return (isinstance(node.func, ast.Name) and node.func.id in ("str", "repr", "format")) or (isinstance(node.func, ast.Attribute) and node.func.attr == "format")
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr == "format"
+    return isinstance(node.func, ast.Name) and node.func.id in ("str", "repr", "format")
 
 
 def _use_of(node: Any, parents: dict[Any, Any]) -> str:
