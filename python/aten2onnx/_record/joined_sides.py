@@ -129,8 +129,9 @@ class JoinedSides:
             return made if type(known) is list else remade(known, made)
         if isinstance(known, Compound):
             parts = known.parts.items()
-            order = (lambda part: (UNDEFINED, part)) if place == 0 else (lambda part: (part, UNDEFINED))
-            return known.like({key: self._defined(*order(part), name) for key, part in parts})
+            if place == 0:
+                return known.like({key: self._defined(UNDEFINED, part, name) for key, part in parts})
+            return known.like({key: self._defined(part, UNDEFINED, name) for key, part in parts})
         if self.structure.kind(known) is None:
             return known
         with self.structure._written_to(self.blocks[place]):
