@@ -8,7 +8,7 @@ import os
 from functools import lru_cache
 from types import FrameType
 
-from .places import Line, kind_of_frame, statement_at, tree_of
+from .places import Line, kind_of_frame, nodes_of, statement_at
 
 #: Errors that checks of sizes and data do not raise.
 _OTHERS = (ImportError, AttributeError, NameError, StopIteration, TypeError)
@@ -30,8 +30,7 @@ def is_caught_in(frame: FrameType | None, line: Line | None) -> bool:
 def is_caught(file: str, number: int, raised: tuple[str, ...] = ()) -> bool:
     """Whether an error that is raised on a line, or in what the line calls, is caught by a `try` or `contextlib.suppress` around it. `raised` has the names of its types,
     if they are known."""
-    tree = tree_of(file)
-    return tree is not None and any(_catches(node, number, raised) for node in ast.walk(tree))
+    return any(_catches(node, number, raised) for node in nodes_of(file, ast.Try, ast.With))
 
 
 def _catches(node: ast.AST, number: int, raised: tuple[str, ...]) -> bool:

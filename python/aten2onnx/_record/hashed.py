@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from .numbers import Number, is_from_data, number_of, plain
-from .places import kind_of_frame, line_of_model, tree_of
+from .places import kind_of_frame, line_of_model, nodes_of
 from .recorder import Unrecorded
 from .turns import key_of
 
@@ -97,11 +97,8 @@ def _unknown(number: Number) -> Unrecorded:
 @lru_cache(maxsize=4096)
 def _nodes(code: CodeType, place: int, number: int, is_call: bool) -> tuple[ast.AST, ...]:
     """The expressions whose value an instruction computes: all of its kind on the line, if Python does not know more."""
-    tree = tree_of(code.co_filename)
-    if tree is None:
-        return ()
-    kinds: Any = ast.Call if is_call else (ast.Compare, ast.Subscript)
-    on_line = [node for node in ast.walk(tree) if isinstance(node, kinds) and node.lineno <= number <= (node.end_lineno or number)]
+    kinds: Any = (ast.Call,) if is_call else (ast.Compare, ast.Subscript)
+    on_line = [node for node in nodes_of(code.co_filename, *kinds) if node.lineno <= number <= (node.end_lineno or number)]
     if not hasattr(code, "co_positions"):
         return tuple(on_line)
     first, last, begin, end = list(code.co_positions())[place // 2]

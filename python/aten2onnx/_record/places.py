@@ -169,16 +169,22 @@ def tree_of(file: str) -> ast.Module | None:
         return None
 
 
+@lru_cache(maxsize=512)
+def nodes_of(file: str, *kinds: type[ast.AST]) -> tuple[Any, ...]:
+    """The nodes of these kinds in a file of Python, each after those that it is in."""
+    return tuple(node for node in _all_nodes(file) if isinstance(node, kinds))
+
+
+@lru_cache(maxsize=16)
+def _all_nodes(file: str) -> tuple[ast.AST, ...]:
+    tree = tree_of(file)
+    return () if tree is None else tuple(ast.walk(tree))
+
+
 def statement_at(file: str, number: int) -> Any:
     """The innermost `if` or `assert` whose condition is on a line."""
-    tree = tree_of(file)
-    best: Any = None
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, (ast.If, ast.Assert)):
-            test = node.test
-            if test.lineno <= number <= (test.end_lineno or test.lineno):
-                best = node
-    return best
+    tests = ((node, node.test) for node in reversed(nodes_of(file, ast.If, ast.Assert)))
+    return next((node for node, test in tests if test.lineno <= number <= (test.end_lineno or test.lineno)), None)
 
 
 class Modules:

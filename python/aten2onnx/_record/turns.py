@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from .numbers import Number
-from .places import frame_of_model, tree_of
+from .places import frame_of_model, nodes_of
 
 if TYPE_CHECKING:
     from .recorder import Question
@@ -189,19 +189,19 @@ def key_of(number: Any) -> Any:
 @lru_cache(maxsize=1024)
 def is_loop(file: str, number: int) -> bool:
     """Whether a line is in the condition of a `while`."""
-    return any(_has_line(node.test, number) for node in _nodes(file, ast.While))
+    return any(_has_line(node.test, number) for node in nodes_of(file, ast.While))
 
 
 @lru_cache(maxsize=1024)
 def is_series(file: str, number: int) -> bool:
     """Whether a line is in the condition of a `while` that asks several: `a and b`."""
-    return any(_has_line(node.test, number) and any(isinstance(inner, (ast.BoolOp, ast.IfExp)) for inner in ast.walk(node.test)) for node in _nodes(file, ast.While))
+    return any(_has_line(node.test, number) and any(isinstance(inner, (ast.BoolOp, ast.IfExp)) for inner in ast.walk(node.test)) for node in nodes_of(file, ast.While))
 
 
 @lru_cache(maxsize=1024)
 def is_unpacked(file: str, number: int) -> bool:
     """Whether a line gives the elements of what a call returns a name each, so that their number is known: `one, two = x.unbind(1)`."""
-    found = [node for node in _nodes(file, ast.Assign) if _has_line(node, number)]
+    found = [node for node in nodes_of(file, ast.Assign) if _has_line(node, number)]
     targets = [target for node in found if isinstance(node.value, ast.Call) for target in node.targets if isinstance(target, (ast.Tuple, ast.List))]
     return any(not any(isinstance(name, ast.Starred) for name in target.elts) for target in targets)
 
@@ -209,13 +209,7 @@ def is_unpacked(file: str, number: int) -> bool:
 @lru_cache(maxsize=1024)
 def raises(file: str, number: int) -> bool:
     """Whether a line is in a `raise` or `assert`."""
-    return any(_has_line(node, number) for node in _nodes(file, ast.Raise, ast.Assert))
-
-
-def _nodes(file: str, *kinds: type[ast.AST]) -> list[Any]:
-    """The statements of these kinds in a file."""
-    tree = tree_of(file)
-    return [node for node in ast.walk(tree) if isinstance(node, kinds)] if tree is not None else []
+    return any(_has_line(node, number) for node in nodes_of(file, ast.Raise, ast.Assert))
 
 
 def _has_line(node: Any, number: int) -> bool:

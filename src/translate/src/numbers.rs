@@ -58,6 +58,8 @@ impl Translation<'_> {
         let is_known = size.symbols().iter().all(|symbol| self.builder.knows_symbol(symbol));
         // An expression that cannot be parsed.
         let is_opaque = size.has_anonymous() && is_python(&node.target);
+        // A symbol of its own: a function that no expression has (`n & 3`).
+        let is_opaque = is_opaque || (!is_known && is_python(&node.target) && size.as_symbol().is_some());
         if from_data || is_opaque || (!is_known && !self.computable(node)) {
             let value = match from_data {
                 true => self.operand_tensor(node)?,
