@@ -74,6 +74,9 @@ def same(program, function, *others) -> None:
         lambda s, x: torch.tensor(range(x.shape[0] + 1)).sum() + x,
         lambda s, x: torch.tensor(list(range(1, 2 * x.shape[0], 2)), dtype=torch.float32)[:, None] * x,
         lambda s, x: x * len(list(range(x.shape[0]))) + list(range(x.shape[0]))[-1],
+        lambda s, x: torch.cat([x, x.new_zeros(x.shape[0] & 3, 4)]) * (x.shape[0] | 1),
+        lambda s, x: x[: x.shape[0] & -x.shape[0]] + (x.shape[0] ^ 5) / 2,
+        lambda s, x: x[: x.shape[0] >> 1 << 1 | 1] + (7 & x.shape[0] - 1),
     ],
 )
 def test_arithmetic_on_sizes_is_exact_at_all_sizes(function) -> None:
