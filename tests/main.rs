@@ -15,6 +15,7 @@ mod digests;
 mod docs;
 mod elsewhere;
 mod examples;
+#[cfg(unix)]
 mod exporter;
 #[cfg(unix)]
 mod files;

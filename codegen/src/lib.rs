@@ -6,10 +6,13 @@
 //!
 //! | floor | modules | contents |
 //! |---|---|---|
-//! | reports | `expand`, `matrix`, `mentions`, `stats`, `upgrade` | what the command prints |
+//! | reports | `expand`, `matrix`, `mentions`, `snapshot`, `stats`, `upgrade` | what the command prints |
+//! | workspaces | `exporter` | exporters for one opset |
 
 pub mod expand;
+pub mod exporter;
 pub mod matrix;
 pub mod mentions;
+pub mod snapshot;
 pub mod stats;
 pub mod upgrade;

@@ -131,6 +131,31 @@ fn an_error_code_is_explained() {
     said(&run(&mappings(), &["explain", "E9999"]), 2);
 }
 
+#[test]
+fn a_new_snapshot_is_added_and_a_wrong_one_changes_nothing() {
+    let folder = folder(RELU);
+    let path = folder.path().join("schemas/onnx.txt");
+    let old = fs::read_to_string(&path).unwrap();
+    let new = folder.path().join("new.txt");
+    let write = |text: &str| {
+        fs::write(&new, text).unwrap();
+        run(folder.path(), &["import-onnx", "--write", new.to_str().unwrap()])
+    };
+    // One that lost an operator loses none here, and the walk can be repeated.
+    let items: Vec<&str> = old.split("\n\n").filter(|item| !item.starts_with("Relu ")).collect();
+    let fresh = format!("{}\nZeta 28\n  in X: T\n  out Y: T\n  type T = float\n", items.join("\n\n"));
+    for added in ["added 1 version", "added 0 versions"] {
+        let text = said(&write(&fresh), 0);
+        assert!(text.contains(added), "{text}");
+        assert_eq!(
+            fs::read_to_string(&path).unwrap(),
+            format!("{old}\nZeta 28\n  in X: T\n  out Y: T\n  type T = float\n")
+        );
+    }
+    let text = said(&write(&old.replace("Relu 14\n  in X: T", "Relu 14\n  in Z: T")), 2);
+    assert!(text.contains("Relu 14") && text.contains("correct it by hand"), "{text}");
+}
+
 /// `tests/run --fast` leaves it out, because it takes long.
 mod slow {
     use super::*;

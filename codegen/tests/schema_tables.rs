@@ -113,7 +113,7 @@ fn a_small_snapshot() {
 
 #[test]
 fn small_facts() {
-    let text = facts::emit(&small(), None) + &facts::emit_promotion(&small());
+    let text = facts::emit(&small()) + &facts::emit_promotion(&small());
     let is_empty_row = |line: &&str| line.ends_with(", &[]),") || line.contains("[N") && !line.contains("s(");
     let shown: Vec<&str> = text.lines().filter(|line| !is_empty_row(line)).collect();
     insta::assert_snapshot!(shown.join("\n"));
@@ -123,7 +123,7 @@ fn small_facts() {
 fn the_real_tables_are_rust() {
     let mappings = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../mappings");
     let schemas = Schemas::load(&mappings).unwrap();
-    let text = schema_table::emit(&schemas) + &facts::emit(&schemas, None) + &facts::emit_promotion(&schemas);
+    let text = schema_table::emit(&schemas) + &facts::emit(&schemas) + &facts::emit_promotion(&schemas);
     syn::parse_file(&text).unwrap();
     assert!(text.len() < 200_000, "{} bytes are compiled in every build", text.len());
 }

@@ -2,7 +2,7 @@
 //! CONTRIBUTING.md lists the kinds of blocks. `python` and `toml` are tested by python/tests/test_docs.py, `opmap` by
 //! codegen/opmap/tests/docs.rs.
 
-mod blocks;
+pub mod blocks;
 use crate::common;
 mod run;
 
@@ -16,7 +16,11 @@ fn every_block_has_a_known_language() {
     let mut unknown = Vec::new();
     for block in pages(common::root()).iter().flat_map(|page| &page.blocks) {
         let is_known = match (block.language.as_str(), block.rest.as_str()) {
-            ("sh", rest) => rest.is_empty() || rest.strip_prefix("no-run: ").is_some_and(|reason| !reason.is_empty()),
+            ("sh", rest) => {
+                rest.is_empty()
+                    || rest == "walk"
+                    || rest.strip_prefix("no-run: ").is_some_and(|reason| !reason.is_empty())
+            }
             // `xtask layers --check` compares the diagram with the imports.
             ("console" | "toml" | "mermaid", rest) => rest.is_empty(),
             ("python" | "opmap", _) => true,

@@ -21,7 +21,7 @@ pub fn compile_rules() -> ExitCode {
             return Ok(no_rules());
         }
         let checked = check_sound(mappings)?;
-        rule_files(&checked.program, &checked.matrix, &checked.sources, &checked.schemas, None)
+        rule_files(&checked)
     })
 }
 
@@ -42,7 +42,7 @@ pub fn compile_facts() -> ExitCode {
 /// The build script of `aten2onnx-onnx`: writes the tables of schemas, opsets, dtypes and runtimes.
 pub fn compile_schemas() -> ExitCode {
     compile(&["schemas", "opsets.toml", "operators.toml", "dtypes.toml", "targets"], |mappings| {
-        Ok(schema_files(&Schemas::load(mappings)?, None))
+        Ok(schema_files(&Schemas::load(mappings)?))
     })
 }
 
@@ -52,23 +52,12 @@ fn compile(sources: &[&str], files: impl FnOnce(&Path) -> Result<Vec<(String, St
         println!("cargo::rerun-if-changed={FOLDER}/{source}");
     }
     let out = std::env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
-    match fill(&out, || files(Path::new(FOLDER))) {
+    match files(Path::new(FOLDER)).and_then(|files| write_all(files, &out)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(report) => {
             eprintln!("{report}");
             ExitCode::FAILURE
         }
-    }
-}
-
-/// Fills `OUT_DIR` with the files of a build, over which those lie that `aten2onnx-codegen exporter` wrote into the folder that the
-/// variable `ATEN2ONNX_GENERATED` names.
-fn fill(out: &Path, files: impl FnOnce() -> Result<Vec<(String, String)>, String>) -> Result<(), String> {
-    println!("cargo::rerun-if-env-changed=ATEN2ONNX_GENERATED");
-    write_all(files()?, out)?;
-    match std::env::var_os("ATEN2ONNX_GENERATED") {
-        Some(folder) => copy_generated(Path::new(&folder), out),
-        None => Ok(()),
     }
 }
 
@@ -107,21 +96,6 @@ fn check_sound(mappings: &Path) -> Result<Checked, String> {
         return Err(render::render(&checked.sources, &checked.diagnostics, false));
     }
     Ok(checked)
-}
-
-fn copy_generated(folder: &Path, out: &Path) -> Result<(), String> {
-    println!("cargo::rerun-if-changed={}", folder.display());
-    let failed = |e: std::io::Error| format!("ATEN2ONNX_GENERATED={}: {e}", folder.display());
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        if let Some(name) = path
-            .file_name()
-            .filter(|_| path.extension().is_some_and(|e| ["rs", "tsv", "txt", "json"].iter().any(|kind| e == *kind)))
-        {
-            std::fs::copy(&path, out.join(name)).map_err(failed)?;
-        }
-    }
-    Ok(())
 }
 
 fn write_all(files: Vec<(String, String)>, out: &Path) -> Result<(), String> {

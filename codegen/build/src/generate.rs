@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use aten2onnx_opmap::coverage::Matrix;
 use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::Sources;
 use aten2onnx_opmap::tree::Program;
@@ -15,41 +14,24 @@ use crate::emit;
 /// # Errors
 /// A bug of the compiler.
 pub fn generate(checked: &Checked) -> Result<Vec<(String, String)>, String> {
-    generate_from(&checked.program, &checked.matrix, &checked.sources, &checked.schemas, None)
-}
-
-/// The generated files of rules, for all opsets or for a single one.
-pub(crate) fn generate_from(
-    program: &Program,
-    matrix: &Matrix,
-    sources: &Sources,
-    schemas: &Schemas,
-    only: Option<u32>,
-) -> Result<Vec<(String, String)>, String> {
-    let mut files = rule_files(program, matrix, sources, schemas, only)?;
-    files.extend(fact_files(program, schemas)?);
-    files.extend(schema_files(schemas, only));
+    let mut files = rule_files(checked)?;
+    files.extend(fact_files(&checked.program, &checked.schemas)?);
+    files.extend(schema_files(&checked.schemas));
     Ok(files)
 }
 
 /// The tables of facts about ONNX and its runtimes.
-pub(crate) fn schema_files(schemas: &Schemas, only: Option<u32>) -> Vec<(String, String)> {
+pub(crate) fn schema_files(schemas: &Schemas) -> Vec<(String, String)> {
     vec![
         ("schemas.rs".to_owned(), emit::schema_table::emit(schemas)),
-        ("facts.rs".to_owned(), emit::facts::emit(schemas, only)),
+        ("facts.rs".to_owned(), emit::facts::emit(schemas)),
         ("targets.txt".to_owned(), emit::targets::emit(schemas)),
     ]
 }
 
 /// The rules.
-pub(crate) fn rule_files(
-    program: &Program,
-    matrix: &Matrix,
-    sources: &Sources,
-    schemas: &Schemas,
-    only: Option<u32>,
-) -> Result<Vec<(String, String)>, String> {
-    Ok(emit::emit(program, matrix, sources, schemas, only)?.files)
+pub(crate) fn rule_files(checked: &Checked) -> Result<Vec<(String, String)>, String> {
+    Ok(emit::emit(&checked.program, &checked.matrix, &checked.sources, &checked.schemas)?.files)
 }
 
 /// What stands in place of the rules where they are interpreted.

@@ -53,7 +53,11 @@ pub fn say(text: &str) {
 
 /// The rules, if they have no errors. Otherwise prints the errors.
 pub fn sound_rules(mappings: &Path) -> Result<Checked, Stop> {
-    let checked = check_dir(mappings)?;
+    shown_errors(check_dir(mappings)?)
+}
+
+/// The same of rules that were checked.
+pub fn shown_errors(checked: Checked) -> Result<Checked, Stop> {
     if checked.diagnostics.is_empty() {
         return Ok(checked);
     }

@@ -1,6 +1,6 @@
 //! `try`: runs the examples of rules in the exporter as it was last built, which interprets the rule files as they are now.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::report::Stop;
@@ -20,15 +20,20 @@ pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
 
 /// Runs a command of the exporter that was built with this program, on the rules in a folder.
 pub fn exporter(mappings: &Path, command: &str, args: &[String]) -> Result<(), Stop> {
-    let here = std::env::current_exe().map_err(|e| format!("the path of this program is unknown: {e}"))?;
-    let exporter = here.with_file_name(format!("aten2onnx{}", std::env::consts::EXE_SUFFIX));
-    if !exporter.exists() {
-        let text = format!("{} does not exist: run `cargo build`", exporter.display());
-        return Err(Stop::Unable(text));
-    }
+    let exporter = program()?;
     let status = Command::new(&exporter).arg(command).arg("--rules").arg(mappings).args(args).status();
     match status.map_err(|e| format!("{}: {e}", exporter.display()))?.code() {
         Some(0) => Ok(()),
         _ => Err(Stop::Wrong),
+    }
+}
+
+/// The exporter that was built with this program.
+pub fn program() -> Result<PathBuf, Stop> {
+    let here = std::env::current_exe().map_err(|e| format!("the path of this program is unknown: {e}"))?;
+    let exporter = here.with_file_name(format!("aten2onnx{}", std::env::consts::EXE_SUFFIX));
+    match exporter.exists() {
+        true => Ok(exporter),
+        false => Err(Stop::Unable(format!("{} does not exist: run `cargo build`", exporter.display()))),
     }
 }

@@ -14,6 +14,7 @@ mod extract;
 pub mod inspect;
 mod join;
 mod mappings;
+mod missing;
 mod mutants;
 mod ops;
 mod pack;

@@ -1,18 +1,26 @@
 //! `aten2onnx ops`: the matrix of operators and opsets, computed at build time.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 
+use super::mappings::Mappings;
+use super::missing;
 use super::report::{self, Stop};
 use super::text;
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
+use aten2onnx_options::SourceOptions;
 use aten2onnx_rules::{RuleRef, Rules, Support};
 
 const EXAMPLES: &str = "\
 Examples:
   aten2onnx ops                          every operator and the opsets that support it
   aten2onnx ops --opset 11               what opset 11 supports
-  aten2onnx ops --format json > ops.json";
+  aten2onnx ops --format json > ops.json
+  aten2onnx ops --missing                what PyTorch has and no rule covers
+  aten2onnx ops --of model.pt2           the overloads whose rules a model needs";
 
 /// List the operators that can be exported, by opset
 #[derive(Debug, clap::Args)]
@@ -24,6 +32,14 @@ pub struct Args {
     /// The output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// List the overloads whose rules these models need, one a line, in the place of all operators
+    #[arg(long, value_name = "MODEL.pt2", num_args = 1.., conflicts_with_all = ["opset", "format"])]
+    of: Vec<PathBuf>,
+    /// List what PyTorch has and no rule covers, what is met most first
+    #[arg(long, conflicts_with_all = ["opset", "of"])]
+    missing: bool,
+    #[command(flatten)]
+    mappings: Mappings,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -53,7 +69,14 @@ struct Row {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, rules: &Rules) -> Result<(), Stop> {
+pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
+    let rules = &args.mappings.over(build)?;
+    if !args.of.is_empty() {
+        return report::print(&of_models(&args.of, rules)?);
+    }
+    if args.missing {
+        return report::print(&without_rules(rules, args.format)?);
+    }
     let rows = rows(rules, args.opset);
     let text = match args.format {
         Format::Text => as_text(&rows, args.opset),
@@ -61,6 +84,48 @@ pub fn run(args: &Args, rules: &Rules) -> Result<(), Stop> {
         Format::Json => as_json(&rows),
     };
     report::print(&text)
+}
+
+/// The overloads whose rules models need, a line each. What has no rule is told.
+fn of_models(models: &[PathBuf], rules: &Rules) -> Result<String, Stop> {
+    let mut found = BTreeSet::new();
+    for path in models {
+        let program = aten2onnx_frontend::read(path, &SourceOptions::default(), rules)?;
+        let needed = aten2onnx_export::needed(program, rules, MAX_OPSET)?;
+        found.extend(needed.rules);
+        for missing in needed.missing {
+            report::say(&format!("{}: {}", path.display(), missing.reason));
+        }
+    }
+    Ok(found.into_iter().map(|name| name + "\n").collect())
+}
+
+/// What no rule covers.
+fn without_rules(rules: &Rules, format: Format) -> Result<String> {
+    let found = missing::missing(rules)?;
+    let lines = || found.iter().map(|(name, one)| one.cells(name));
+    Ok(match format {
+        Format::Text => text::table(&std::iter::once(missing::head()).chain(lines()).collect::<Vec<_>>()),
+        Format::Md => {
+            let row = |(name, one): &(String, missing::Missing)| {
+                let mut cells = one.cells(name);
+                cells.iter_mut().take(2).for_each(|cell| *cell = format!("`{cell}`"));
+                markdown(&cells)
+            };
+            markdown(&missing::head()) + "|---|---|---|---|---|\n" + &found.iter().map(row).collect::<String>()
+        }
+        Format::Json => {
+            let rows: Vec<BTreeMap<String, String>> =
+                lines().map(|cells| missing::head().into_iter().zip(cells).collect()).collect();
+            serde_json::to_string_pretty(&rows).unwrap_or_default() + "\n"
+        }
+    })
+}
+
+/// A row of a table.
+fn markdown(cells: &[String]) -> String {
+    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+    format!("| {} |\n", cells.join(" | "))
 }
 
 fn rows(rules: &Rules, only: Option<u32>) -> Vec<Row> {
@@ -134,18 +199,14 @@ fn as_text(rows: &[Row], only: Option<u32>) -> String {
 }
 
 fn as_markdown(rows: &[Row], only: Option<u32>) -> String {
-    let line = |cells: Vec<String>| {
-        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
-        format!("| {} |\n", cells.join(" | "))
-    };
-    let mut text = line(head(only));
+    let mut text = markdown(&head(only));
     text.push_str("|---|---|---|\n");
     for row in rows {
         let mut cells = row.cells(only);
         if let Some(operator) = cells.first_mut() {
             *operator = format!("`{operator}`");
         }
-        text.push_str(&line(cells));
+        text.push_str(&markdown(&cells));
     }
     text
 }

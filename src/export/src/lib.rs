@@ -6,12 +6,16 @@ mod bias_at_10;
 mod conditions;
 mod dropped_ones;
 mod fixed;
+#[cfg(feature = "inspect")]
 pub mod inspect;
+#[cfg(feature = "inspect")]
 #[doc(hidden)]
 pub mod inspect_onnx;
 pub mod many;
 mod modules;
 mod naming;
+mod operators;
+#[cfg(feature = "inspect")]
 pub mod quantized;
 
 use std::collections::{BTreeSet, HashMap};
@@ -29,6 +33,7 @@ use aten2onnx_program::Program;
 use aten2onnx_translate::{fallback_note, translate};
 pub use conditions::told_condition;
 use conditions::{Conditions, Told};
+pub use operators::{Needed, needed};
 
 /// Builds a model and writes it. The summary counts from `start`.
 pub fn save(start: Instant, read: impl FnOnce() -> Result<Exported>, destination: &Path) -> Result<Summary> {

@@ -3,6 +3,7 @@
 //! Each format has a crate; this one tells which it is.
 
 pub use aten2onnx_frontend_pt2 as pt2;
+#[cfg(feature = "torchscript")]
 pub use aten2onnx_frontend_torchscript as torchscript;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use aten2onnx_options::SourceOptions;
 use aten2onnx_program::Program;
 use aten2onnx_rules::Rules;
 use pt2::Form;
+#[cfg(feature = "torchscript")]
 use torchscript::about::About;
 
 /// Reads the program of a `.pt2` file or of a TorchScript archive, for which the options describe inputs.
@@ -29,6 +31,7 @@ pub fn read_bytes(path: impl Into<PathBuf>, bytes: Vec<u8>, options: &SourceOpti
 }
 
 /// What a file contains.
+#[cfg(feature = "torchscript")]
 #[derive(Debug)]
 pub struct Contents {
     /// The name of the file.
@@ -40,6 +43,7 @@ pub struct Contents {
 }
 
 /// Reads a file as far as possible.
+#[cfg(feature = "torchscript")]
 ///
 /// # Errors
 /// Neither the program can be read nor what the archive says of itself.
@@ -84,13 +88,24 @@ fn read_archive(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Re
         }
         Form::TorchScript if options.model.is_some() => Err(Error::unsupported("a TorchScript file has one program")
             .help("omit `--model`, which is for packages of torch.export")),
-        Form::TorchScript => torchscript::read(archive, options, rules),
+        Form::TorchScript => read_torchscript(archive, options, rules),
         Form::Pt2 | Form::FlatPt2 => {
             refuse_script_options(options)?;
             pt2::read_archive(archive, options)
         }
         _ => pt2::read_archive(archive, options),
     }
+}
+
+#[cfg(feature = "torchscript")]
+fn read_torchscript(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Result<Program> {
+    torchscript::read(archive, options, rules)
+}
+
+#[cfg(not(feature = "torchscript"))]
+fn read_torchscript(_: &Archive, _: &SourceOptions, _: &Rules) -> Result<Program> {
+    Err(Error::unsupported("this program does not read TorchScript files")
+        .help("export the model with `torch.export.save`, or build the program with the feature `torchscript`"))
 }
 
 /// Refuses options that say of a TorchScript file what a program of torch.export records.

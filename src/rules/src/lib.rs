@@ -27,4 +27,4 @@ pub use level::Support;
 pub use registry::{RuleRef, Rules};
 #[doc(hidden)]
 pub use table::imports as tables;
-pub use table::{Arm, CompiledRules, Lines, Rule};
+pub use table::{Arm, CompiledRules, LEFT_OUT, Lines, Rule, Words};

@@ -85,11 +85,7 @@ impl Rules {
 
     /// The rule of an overload. A copy of a view (`view_copy`) uses the rule of the view.
     pub fn rule_for(&self, name: &str) -> Option<RuleRef<'_>> {
-        self.find(name).or_else(|| {
-            let (op, overload) = name.split_once('.').unwrap_or((name, ""));
-            let view = op.strip_suffix("_copy")?;
-            if overload.is_empty() { self.find(view) } else { self.find(&format!("{view}.{overload}")) }
-        })
+        self.find(name).or_else(|| self.find(&view_of_copy(name)?))
     }
 
     /// The rule of an overload for complex numbers: its own (`complex::exp`), or the general one if an example covers
@@ -109,8 +105,12 @@ impl Rules {
         }
     }
 
-    /// Why ONNX cannot express an overload, if so.
+    /// Why an overload cannot be exported, if that is known. A copy of a view is like the view.
     pub fn unsupported(&self, name: &str) -> Option<&str> {
+        self.unsupported_exactly(name).or_else(|| self.unsupported_exactly(&view_of_copy(name)?))
+    }
+
+    fn unsupported_exactly(&self, name: &str) -> Option<&str> {
         if let Some(reason) = self.files.as_ref().and_then(|files| files.unsupported(name)) {
             return Some(reason);
         }
@@ -165,6 +165,13 @@ impl Rules {
         }
         self.compiled().find_map(|rules| rules.arm(arm)).map(|arm| (arm.location.to_owned(), arm.text))
     }
+}
+
+/// The view of which an overload makes a copy: `aten::slice.Tensor` of `aten::slice_copy.Tensor`.
+fn view_of_copy(name: &str) -> Option<String> {
+    let (op, overload) = name.split_once('.').unwrap_or((name, ""));
+    let view = op.strip_suffix("_copy")?;
+    Some(if overload.is_empty() { view.to_owned() } else { format!("{view}.{overload}") })
 }
 
 impl<'r> RuleRef<'r> {

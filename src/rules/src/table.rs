@@ -28,6 +28,8 @@ pub struct CompiledRules {
     pub complex: &'static [&'static str],
     /// What the `fuse` rules look for.
     pub fusions: Fusions,
+    /// Overloads that have rules elsewhere, but not in this exporter for one opset. Sorted.
+    pub left_out: Words,
     /// A line for each `map`: where it is, a letter for each opset (`F` full, `P` partial, `N` none), reasons. Tabs between.
     pub facts: Lines,
     /// A line for each branch of each rule: the rule, the condition or pattern, where it is, `refuses` if it always does. Tabs between.
@@ -75,6 +77,27 @@ impl Lines {
         self.lines.get_or_init(|| self.text.lines().collect())
     }
 }
+
+/// A text of words.
+#[derive(Debug)]
+pub struct Words {
+    text: &'static str,
+    words: OnceLock<Vec<&'static str>>,
+}
+
+impl Words {
+    /// The words of a text, which are sorted.
+    pub const fn of(text: &'static str) -> Words {
+        Words { text, words: OnceLock::new() }
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.words.get_or_init(|| self.text.split_whitespace().collect()).binary_search(&word).is_ok()
+    }
+}
+
+/// Why a rule that was left out cannot be used.
+pub const LEFT_OUT: &str = "it is not part of this exporter";
 
 /// A compiled `map`.
 #[derive(Debug, Clone, Copy)]
@@ -148,8 +171,11 @@ impl CompiledRules {
         Some(Rule { name, params, function, facts: self.facts.get(at)? })
     }
 
-    /// Why ONNX cannot express an overload, if so.
+    /// Why an overload cannot be exported, if that is known.
     pub fn unsupported(&self, name: &str) -> Option<&'static str> {
+        if self.left_out.has(name) {
+            return Some(LEFT_OUT);
+        }
         let at = self.unsupported.binary_search_by(|row| row.0.cmp(name)).ok()?;
         self.unsupported.get(at).map(|row| row.1)
     }
@@ -178,7 +204,7 @@ fn arm_of(line: &'static str) -> Arm {
 
 /// Imports of the generated tables.
 pub mod imports {
-    pub use super::{CompiledRules, Fusions, Lines};
+    pub use super::{CompiledRules, Fusions, Lines, Words};
     pub use crate::interpret::parameters::{Default, Kind, Param, Shape, given, omitted, sized};
 }
 

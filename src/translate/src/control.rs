@@ -23,7 +23,7 @@ const CALLS: &[&str] = &[
 const BOTH_RUN: &str = "the runtime has no If: both sides of a branch run each time, and Where chooses";
 
 /// Whether it can be translated.
-pub(super) fn is_known(operator: &str) -> bool {
+pub fn is_known(operator: &str) -> bool {
     CALLS.contains(&operator)
         || matches!(operator, "cond" | "loop" | "while_loop" | "scan" | "map" | "map_impl" | "associative_scan")
 }

@@ -17,9 +17,10 @@ pub mod scratch;
 mod symbolic;
 mod witness;
 
+pub use control::is_known;
 pub use default_dtype::default_float;
 pub use fallback::DOMAIN as ATEN_DOMAIN;
-pub use preflight::{Blocker, fallback_note, preflight};
+pub use preflight::{Blocker, called, fallback_note, preflight};
 
 use std::cell::Cell;
 

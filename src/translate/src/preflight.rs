@@ -1,6 +1,6 @@
 //! Lists everything that the program needs and the target lacks, before any rule runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::fallback::DOMAIN;
 use super::numbers::is_recorded;
@@ -75,6 +75,26 @@ fn graph(graph: &Graph, rules: &Rules, opset: u32, found: &mut BTreeMap<String, 
             needs_opset,
         });
         entry.count += 1;
+    }
+}
+
+/// The overloads whose rules a program calls.
+pub fn called(program: &Program, rules: &Rules) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    called_in(&program.graph, rules, &mut found);
+    found
+}
+
+fn called_in(graph: &Graph, rules: &Rules, found: &mut BTreeSet<String>) {
+    for node in &graph.nodes {
+        for (_, arg) in &node.args {
+            if let Arg::Graph(inner) = arg {
+                called_in(inner, rules, found);
+            }
+        }
+        let complex = has_complex(node, graph).then(|| rules.complex_rule_for(&node.target)).flatten();
+        let rule = complex.or_else(|| rules.rule_for(&node.target));
+        found.extend(rule.map(|rule| rule.name().to_owned()));
     }
 }
 

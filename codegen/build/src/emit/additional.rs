@@ -44,7 +44,8 @@ pub fn emit_additional(checked: &Checked, package: &str) -> Result<String, Strin
         add(&lower.function, true, function::lower(&context, lower));
     }
     let modules = modules.into_iter().map(|(name, functions)| module(&name, functions));
-    let table = dispatch::table(&context, &checked.matrix, first_arm(package), &mut |_, text| quote!(#text));
+    let table =
+        dispatch::table(&context, &checked.matrix, first_arm(package), quote!(""), &mut |_, text| quote!(#text));
     pretty(quote! {
         #[allow(warnings, clippy::all, clippy::pedantic, clippy::restriction)]
         mod mappings {

@@ -14,11 +14,13 @@ use aten2onnx_opmap::source::Span;
 use aten2onnx_opmap::tree::{Arm, Expr, Item, Kind, Lower, Map, Param, Target, Unsupported};
 use aten2onnx_opmap::types::Ty;
 
-/// The table of the rules that are written: a `CompiledRules`. `lines` makes the value of a text of many lines.
+/// The table of the rules that are written: a `CompiledRules`. `left_out` is the text of the overloads that were left out, `lines` makes the
+/// value of a text of many lines.
 pub(super) fn table(
     context: &Context<'_>,
     matrix: &Matrix,
     first_arm: u32,
+    left_out: TokenStream,
     lines: &mut dyn FnMut(&str, String) -> TokenStream,
 ) -> TokenStream {
     let program = context.program;
@@ -41,7 +43,9 @@ pub(super) fn table(
     let fusions = lines("fusions.json", fusions);
     let facts = lines("rules.tsv", maps.iter().map(|map| facts(context, matrix, map)).collect());
     let arms = program.arms.iter().filter(|arm| own(arm.span));
-    let arms = lines("arms.tsv", arms.map(|arm| arm_line(context, arm)).collect());
+    let arms: String = arms.map(|arm| arm_line(context, arm)).collect();
+    // An exporter for one opset is not traced.
+    let arms = if context.only.is_some() { quote!("") } else { lines("arms.tsv", arms) };
     quote! {
         CompiledRules {
             maps: &[#(#rows),*],
@@ -51,6 +55,7 @@ pub(super) fn table(
             unsupported: &[#unsupported],
             complex: &[#(#complex),*],
             fusions: Fusions::of(#fusions),
+            left_out: Words::of(#left_out),
             facts: Lines::of(#facts),
             arms: Lines::of(#arms),
             first_arm: #first_arm,
@@ -61,7 +66,9 @@ pub(super) fn table(
 /// What is known of a rule, as a line: its place, a letter for each opset, and reasons.
 fn facts(context: &Context<'_>, matrix: &Matrix, map: &Map) -> String {
     let row = matrix.rows.get(&map.function.name).map_or(&[][..], Vec::as_slice);
-    let levels: String = row.iter().map(level).collect();
+    // An exporter for one opset knows of that one; the first letter is that of the oldest opset.
+    let before = context.only.map_or(0, |opset| opset.saturating_sub(context.schemas.opsets.min) as usize);
+    let levels: String = std::iter::repeat_n('N', before).chain(row.iter().map(level)).collect();
     let place = context.location(&map.function);
     line([place.as_str(), &levels].into_iter().chain(reasons(row)))
 }

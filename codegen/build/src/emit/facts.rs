@@ -10,9 +10,9 @@ use aten2onnx_opmap::schema::dtypes::{DTYPES, variant};
 const IMPORTS: &str = "use aten2onnx_core::dtype::Dtype::{self, *};\n\n";
 
 /// The text of the tables of facts about ONNX.
-pub fn emit(schemas: &Schemas, only: Option<u32>) -> String {
+pub fn emit(schemas: &Schemas) -> String {
     let mut text = String::from(IMPORTS);
-    opsets(schemas, only, &mut text);
+    opsets(schemas, &mut text);
     negative_axes(schemas, &mut text);
     wider(schemas, &mut text);
     text
@@ -42,18 +42,16 @@ fn variant_of(torch_name: &str) -> &'static str {
     variant(torch_name).unwrap_or("Float32")
 }
 
-fn opsets(schemas: &Schemas, only: Option<u32>, text: &mut String) {
+fn opsets(schemas: &Schemas, text: &mut String) {
     let opsets = &schemas.opsets;
-    let of = |opset: u32| only.unwrap_or(opset);
     for (name, what, value) in [
-        ("MIN_OPSET", "The oldest supported opset.", of(opsets.min)),
-        ("MAX_OPSET", "The newest supported opset.", of(opsets.max)),
-        ("DEFAULT_OPSET", "The opset where none is asked for.", of(opsets.default)),
+        ("MIN_OPSET", "The oldest supported opset.", opsets.min),
+        ("MAX_OPSET", "The newest supported opset.", opsets.max),
+        ("DEFAULT_OPSET", "The opset where none is asked for.", opsets.default),
         ("NEWEST_FORM", "The newest opset whose operators are known: rules and models may speak of it.", opsets.max),
     ] {
         let _ = writeln!(text, "/// {what}\npub const {name}: u32 = {value};\n");
     }
-    // Also in an exporter for one opset: the oldest and the newest IR version do not depend on it.
     let irs: Vec<String> = opsets.opsets.iter().map(|(opset, o)| format!("({opset}, {})", o.ir)).collect();
     text.push_str("/// The operators that higher-order operators become: `control` in `opsets.toml`.\n");
     let _ = writeln!(text, "pub static CONTROL: &[&str] = &{:?};\n", opsets.control);

@@ -15,6 +15,7 @@ mod graphs;
 mod lists;
 mod nodes;
 pub mod schema_table;
+mod single;
 pub mod targets;
 mod tidy;
 mod types;
@@ -30,6 +31,7 @@ use aten2onnx_opmap::source::{FileId, Sources};
 use aten2onnx_opmap::tree::{Function, Program};
 
 pub use additional::emit_additional;
+pub(crate) use single::{Single, emit_single};
 pub use types::rust_name;
 
 /// The generated files: name and text.
@@ -44,7 +46,7 @@ pub(crate) struct Context<'a> {
     pub sources: &'a Sources,
     pub schemas: &'a Schemas,
     pub newest: u32,
-    /// The opset of an exporter for a single opset.
+    /// The opset of an exporter for a single opset, whose rules are a crate of their own and are not traced.
     pub only: Option<u32>,
     /// Set if only the rules of another crate are written, which are added to those of the exporter.
     pub additional: Option<Additional>,
@@ -60,28 +62,10 @@ pub(crate) struct Additional {
     pub first_arm: u32,
 }
 
-/// Writes the whole program.
-pub fn emit(
-    program: &Program,
-    matrix: &Matrix,
-    sources: &Sources,
-    schemas: &Schemas,
-    only: Option<u32>,
-) -> Result<Generated, String> {
-    let context = Context { program, sources, schemas, newest: schemas.opsets.max, only, additional: None };
-    let mut modules: BTreeMap<String, Vec<TokenStream>> = BTreeMap::new();
-    let mut add = |function: &Function, tokens: TokenStream| {
-        modules.entry(module_of(&sources.file(function.span.file).path)).or_default().push(tokens);
-    };
-    for f in &program.fns {
-        add(f, function::helper(&context, f));
-    }
-    for map in &program.maps {
-        add(&map.function, function::map(&context, map));
-    }
-    for lower in program.lowers.iter().chain(&program.raises) {
-        add(&lower.function, function::lower(&context, lower));
-    }
+/// Writes the whole program, for a build script.
+pub fn emit(program: &Program, matrix: &Matrix, sources: &Sources, schemas: &Schemas) -> Result<Generated, String> {
+    let context = Context { program, sources, schemas, newest: schemas.opsets.max, only: None, additional: None };
+    let modules = functions(&context);
     let mut files = Vec::new();
     let mut root = TokenStream::new();
     for (name, functions) in modules {
@@ -102,7 +86,7 @@ pub fn emit(
         files.push((name.to_owned(), text));
         quote!(include_str!(concat!(env!("OUT_DIR"), "/", #name)))
     };
-    let table = dispatch::table(&context, matrix, 0, &mut lines);
+    let table = dispatch::table(&context, matrix, 0, quote!(""), &mut lines);
     root.extend(quote! {
         mod table {
             #![allow(warnings, clippy::all, clippy::pedantic, clippy::restriction)]
@@ -116,6 +100,25 @@ pub fn emit(
     });
     files.push(("rules.rs".to_owned(), pretty(root)?));
     Ok(Generated { files })
+}
+
+/// The functions of all rules and helpers, by the module that they belong to.
+fn functions(context: &Context<'_>) -> BTreeMap<String, Vec<TokenStream>> {
+    let program = context.program;
+    let mut modules: BTreeMap<String, Vec<TokenStream>> = BTreeMap::new();
+    let mut add = |function: &Function, tokens: TokenStream| {
+        modules.entry(module_of(&context.sources.file(function.span.file).path)).or_default().push(tokens);
+    };
+    for f in &program.fns {
+        add(f, function::helper(context, f));
+    }
+    for map in &program.maps {
+        add(&map.function, function::map(context, map));
+    }
+    for lower in program.lowers.iter().chain(&program.raises) {
+        add(&lower.function, function::lower(context, lower));
+    }
+    modules
 }
 
 /// `mappings/aten/activation.opmap` is module `aten_activation`.

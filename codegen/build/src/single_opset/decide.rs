@@ -34,15 +34,3 @@ fn since(statements: &mut Vec<Statement>, result: &mut Expr, opset: u32) {
     }
     statements.retain(|statement| !matches!(statement, Statement::Since(..)));
 }
-
-/// Calls `f` on the number of every branch.
-pub(super) fn arms(expr: &mut Expr, f: &mut dyn FnMut(&mut u32)) {
-    match &mut expr.kind {
-        Kind::If { arms, .. } | Kind::IfLet { arms, .. } | Kind::Coalesce { arms, .. } => {
-            arms.iter_mut().for_each(&mut *f)
-        }
-        Kind::Match { arms, .. } => arms.iter_mut().for_each(|arm| f(&mut arm.arm)),
-        _ => {}
-    }
-    children_mut(expr, &mut |child| arms(child, f));
-}

@@ -1,54 +1,95 @@
-//! An exporter for a single opset: the Rust of [`crate::generate()`] without the parts that only other opsets need.
+//! The rules of an exporter for a single opset, with the operators that it supports: the Rust of a crate.
 //!
-//! Conditions on the opset are decided, lowerings and helpers that the opset does not need are removed, and short lowerings are
-//! inlined. Its models equal those of the full exporter at this opset byte for byte: the builder takes the same steps, only the
-//! look-up of inlined lowerings is gone.
+//! Conditions on the opset are decided, short lowerings are inlined, and what no supported operator reaches is left out: rules, lowerings,
+//! upward rules, helpers and rewrites. Its models equal those of the full exporter at this opset byte for byte: the builder takes the same
+//! steps, only the look-up of inlined lowerings is gone.
 
 mod decide;
+mod reach;
+mod wanted;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::coverage::Matrix;
 use aten2onnx_opmap::schema::Schemas;
-use aten2onnx_opmap::tree::{Expr, Function, Kind, Lower, Program};
-use aten2onnx_opmap::{Checked, visit};
+use aten2onnx_opmap::tree::{Function, Program, is_fusion, is_replaced};
 
-use crate::generate::generate_from;
+use crate::emit::{Single, emit_single};
+pub use wanted::resolve;
 
-/// The generated files for an opset: name and text.
+/// The rules of an exporter for one opset.
+#[derive(Debug)]
+pub struct Cut {
+    /// The files in `src/` of their crate: name and text, sorted.
+    pub files: Vec<(String, String)>,
+    /// The overloads that it supports, sorted.
+    pub overloads: Vec<String>,
+    /// How many overloads with a rule were left out.
+    pub left_out: usize,
+}
+
+/// What an exporter is for.
+#[derive(Debug, Clone, Copy)]
+pub struct Aim<'a> {
+    /// The opset.
+    pub opset: u32,
+    /// The runtime without its release: `tensorrt`; None for any.
+    pub runtime: Option<&'a str>,
+}
+
+/// The rules for an opset, of the overloads that are wanted and of what they reach, or of all.
 ///
 /// # Errors
-/// An unknown opset, or a bug of the compiler.
-pub fn generate(checked: &Checked, opset: u32) -> Result<Vec<(String, String)>, String> {
+/// An unknown opset, a function in Rust that the exporter would not have, or a bug of the compiler.
+pub fn generate(checked: &Checked, aim: &Aim<'_>, wanted: Option<&BTreeSet<String>>) -> Result<Cut, String> {
+    let opset = aim.opset;
     let opsets = &checked.schemas.opsets;
     if !opsets.range().contains(&opset) {
         return Err(format!("unknown opset {opset}: supported are {} to {}", opsets.min, opsets.max));
     }
-    let program = program_at(&checked.program, &checked.schemas, opset);
+    if let Some(own) =
+        checked.program.externs.iter().find(|function| checked.base > 0 && checked.is_own(function.span.file))
+    {
+        let place = checked.sources.place(own.span);
+        let text = format!(
+            "{place}: `extern fn {}` is a function in Rust, which an exporter for one opset does not have",
+            own.name
+        );
+        return Err(text + ": write it as a `fn` in the mapping file");
+    }
+    let program = program_at(&checked.program, &checked.schemas, aim, wanted);
     let matrix = matrix_at(&checked.matrix, opset);
-    generate_from(&program, &matrix, &checked.sources, &checked.schemas, Some(opset))
+    let has = |name: &str| program.map(name).is_some();
+    let names = checked.program.operator_maps().map(|map| map.function.name.clone());
+    let (overloads, left_out): (Vec<String>, Vec<String>) = names.partition(|name| has(name));
+    let single = Single { checked, program: &program, matrix: &matrix, opset, left_out: &left_out };
+    Ok(Cut { files: emit_single(&single)?.files, overloads, left_out: left_out.len() })
 }
 
-/// The rules as they are at an opset, with only what they need there.
-fn program_at(program: &Program, schemas: &Schemas, opset: u32) -> Program {
+/// The rules as they are at an opset, with only what is reached there.
+fn program_at(program: &Program, schemas: &Schemas, aim: &Aim<'_>, wanted: Option<&BTreeSet<String>>) -> Program {
+    let opset = aim.opset;
     let mut program = program.clone();
-    program.lowers.retain(|lower| lower.before > opset || is_lacked(lower, schemas));
+    program.maps.retain(|map| !is_replaced(&map.function.name));
     program.raises.retain(|raise| raise.before <= opset);
+    program.arms.clear();
     each_function(&mut program, &mut |function| decide::fold_opset(Arc::make_mut(&mut function.body), opset));
-    let needed = needed(&program);
-    program.fns.retain(|function| needed.contains(&function.name));
-    number_arms(&mut program);
+    let all = || program.operator_maps().map(|map| map.function.name.clone()).collect();
+    let reached = reach::reached(&program, schemas, aim, wanted.cloned().unwrap_or_else(all));
+    let has = |function: &Function| reached.contains(&function.name);
+    program.maps.retain(|map| has(&map.function));
+    program.lowers.retain(|lower| has(&lower.function));
+    program.raises.retain(|raise| has(&raise.function));
+    program.fns.retain(has);
+    program.fuses.retain(|fuse| reached.contains(&fuse.fusion.rule));
+    let kept: BTreeSet<&String> = program.maps.iter().map(|map| &map.function.name).collect();
+    program.examples.retain(|example| match &example.target {
+        aten2onnx_opmap::tree::Target::Map(name) => kept.contains(name) && !is_fusion(name),
+        _ => false,
+    });
     program
-}
-
-/// Whether some runtime lacks the operator, so that it is lowered even if the opset has it.
-fn is_lacked(lower: &Lower, schemas: &Schemas) -> bool {
-    let kernels = schemas.onnxruntime.lacks.iter().any(|lack| lack.op == lower.op);
-    let avoided = schemas.runtimes.iter().flat_map(|r| &r.avoid).any(|avoid| avoid.op == lower.op);
-    kernels
-        || avoided
-        || schemas.runtimes.iter().flat_map(|r| &r.release).any(|release| release.lacks.contains(&lower.op))
 }
 
 fn each_function(program: &mut Program, f: &mut dyn FnMut(&mut Function)) {
@@ -56,41 +97,6 @@ fn each_function(program: &mut Program, f: &mut dyn FnMut(&mut Function)) {
     let lowers = program.lowers.iter_mut().chain(&mut program.raises);
     lowers.for_each(|lower| f(&mut lower.function));
     program.fns.iter_mut().for_each(f);
-}
-
-/// The helpers that rules, lowerings and upward rules call, directly or indirectly.
-fn needed(program: &Program) -> BTreeSet<String> {
-    let mut needed = BTreeSet::new();
-    let maps = program.maps.iter().map(|map| &*map.function.body);
-    let lowers = program.lowers.iter().chain(&program.raises);
-    let mut open: Vec<&Expr> = maps.chain(lowers.map(|lower| &*lower.function.body)).collect();
-    while let Some(body) = open.pop() {
-        visit::walk(body, &mut |expr| {
-            if let Kind::Fn(name, _) = &expr.kind
-                && needed.insert(name.clone())
-            {
-                open.extend(program.fns.iter().find(|function| function.name == *name).map(|function| &*function.body));
-            }
-        });
-    }
-    needed
-}
-
-/// Renumbers the remaining branches from 0: a branch's number is its index in the table.
-fn number_arms(program: &mut Program) {
-    let mut left = BTreeSet::new();
-    each_function(program, &mut |function| {
-        decide::arms(Arc::make_mut(&mut function.body), &mut |arm| left.extend([*arm]))
-    });
-    let numbers: HashMap<u32, u32> = left.iter().zip(0..).map(|(old, new)| (*old, new)).collect();
-    let mut number = 0;
-    program.arms.retain(|_| {
-        number += 1;
-        left.contains(&(number - 1))
-    });
-    each_function(program, &mut |function| {
-        decide::arms(Arc::make_mut(&mut function.body), &mut |arm| *arm = numbers.get(arm).copied().unwrap_or(*arm));
-    });
 }
 
 /// The support matrix of the opset alone.

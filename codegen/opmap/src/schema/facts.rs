@@ -24,6 +24,9 @@ pub struct Opsets {
     /// The operators of nodes that no rule names.
     #[serde(default)]
     pub implicit: Vec<String>,
+    /// The operators that passes make.
+    #[serde(default)]
+    pub passes: Vec<String>,
     /// The operators that higher-order operators become.
     #[serde(default)]
     pub control: Vec<String>,
@@ -198,7 +201,7 @@ impl Opsets {
                 return Err(format!("{1} has no version {0}", change.since, change.op));
             }
         }
-        let named = self.without_rules().chain(&self.packed.operators);
+        let named = self.without_rules().chain(&self.passes).chain(&self.packed.operators);
         if let Some(op) = named.into_iter().find(|op| schemas.versions(op).is_empty()) {
             return Err(format!("there is no operator {op}"));
         }

@@ -71,7 +71,11 @@ pub fn of_build() -> Option<Arc<MappingFiles>> {
     RULES.clone()
 }
 
-fn built_in(name: &str) -> Result<&'static str, String> {
+/// A file of `mappings/`, as it was when the program was built.
+///
+/// # Errors
+/// There is no such file.
+pub fn built_in(name: &str) -> Result<&'static str, String> {
     let found = MAPPINGS.iter().find(|file| file.0 == name);
     found.map(|file| file.1).ok_or_else(|| format!("this program was built without mappings/{name}"))
 }

@@ -13,14 +13,39 @@ use aten2onnx_opmap::types::Ty;
 
 impl Body<'_> {
     pub(super) fn if_else(&mut self, arm: u32, condition: &Expr, then: &Expr, other: &Expr) -> TokenStream {
-        let arm = self.context.arm(arm);
         let condition = self.hoisted(condition, "condition");
+        let condition = self.reported(arm, condition);
         let then = self.scoped(|b| b.owned(then));
         if matches!(&other.kind, Kind::Tuple(parts) if parts.is_empty()) {
-            return quote!(if cx.branch(#arm, #condition) #then);
+            return quote!(if #condition #then);
         }
         let other = self.scoped(|b| b.owned(other));
-        quote!(if cx.branch(#arm, #condition) #then else #other)
+        quote!(if #condition #then else #other)
+    }
+
+    /// A condition that reports whether the branch is taken. An exporter for one opset is not traced.
+    fn reported(&self, arm: u32, condition: TokenStream) -> TokenStream {
+        if self.context.only.is_some() {
+            return condition;
+        }
+        let arm = self.context.arm(arm);
+        quote!(cx.branch(#arm, #condition))
+    }
+
+    /// The statement that reports that a branch is taken.
+    pub(super) fn taken(&self, arm: u32) -> TokenStream {
+        if self.context.only.is_some() {
+            return TokenStream::new();
+        }
+        let arm = self.context.arm(arm);
+        quote!(cx.arm(#arm);)
+    }
+
+    fn report(&mut self, arm: u32) {
+        let taken = self.taken(arm);
+        if !taken.is_empty() {
+            self.statements.push(taken);
+        }
     }
 
     pub(super) fn if_let(
@@ -33,15 +58,15 @@ impl Body<'_> {
     ) -> TokenStream {
         let copy = is_copy(&value.ty);
         let value = if copy { self.hoisted(value, "value") } else { self.reference(value, "value") };
-        let [there, absent] = arms.map(|arm| self.context.arm(arm));
+        let [there, absent] = arms;
         let then = self.scoped(|b| {
             b.bind(name, !copy);
-            b.statements.push(quote!(cx.arm(#there);));
+            b.report(there);
             b.owned(then)
         });
         let name = ident(&rust_name(name));
         let other = self.scoped(|b| {
-            b.statements.push(quote!(cx.arm(#absent);));
+            b.report(absent);
             b.owned(other)
         });
         quote!(if let Some(#name) = #value #then else #other)
@@ -56,9 +81,8 @@ impl Body<'_> {
                 self.borrowed.push(HashMap::new());
                 let mut guards = Vec::new();
                 let pattern = self.pattern(pattern, &value.ty, &mut guards);
-                let number = self.context.arm(arm.arm);
                 let body = self.scoped(|b| {
-                    b.statements.push(quote!(cx.arm(#number);));
+                    b.report(arm.arm);
                     b.owned(&arm.value)
                 });
                 self.borrowed.truncate(outer);

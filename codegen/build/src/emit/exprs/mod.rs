@@ -142,11 +142,11 @@ impl<'a> Body<'a> {
             Kind::Coalesce { arms, value, other } => {
                 let value = self.owned(value);
                 let other = self.scoped(|b| b.owned(other));
-                let [there, absent] = arms.map(|arm| self.context.arm(arm));
+                let [there, absent] = arms.map(|arm| self.taken(arm));
                 quote! {
                     match #value {
-                        Some(value) => { cx.arm(#there); value }
-                        None => { cx.arm(#absent); #other }
+                        Some(value) => { #there value }
+                        None => { #absent #other }
                     }
                 }
             }

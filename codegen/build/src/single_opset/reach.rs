@@ -1,0 +1,138 @@
+//! What the wanted rules reach at an opset: rules, helpers, lowerings, upward rules and rewrites.
+//!
+//! Nothing is left out that an export may call: an operator counts as reached if a rule that is reached names it, if a function in Rust
+//! declares that it may emit it, or if the builder makes it of itself. What the builder decides by dtypes is not followed: all lowerings of a
+//! reached operator that can run at the opset are kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aten2onnx_opmap::schema::Schemas;
+use aten2onnx_opmap::schema::targets::Runtime;
+use aten2onnx_opmap::tree::{AVOIDED, Expr, Function, Kind, Lower, Program};
+use aten2onnx_opmap::visit;
+
+use super::Aim;
+
+/// The names of the functions that are reached.
+pub(super) fn reached(
+    program: &Program,
+    schemas: &Schemas,
+    aim: &Aim<'_>,
+    wanted: BTreeSet<String>,
+) -> BTreeSet<String> {
+    let mut walk = Walk::new(program, schemas, aim.opset, &lacked(schemas, aim.runtime));
+    wanted.iter().for_each(|name| walk.function(name));
+    let of_itself = schemas.opsets.without_rules().chain(&schemas.opsets.passes);
+    of_itself.for_each(|op| walk.operator(op, schemas.opsets.max));
+    walk.finish();
+    walk.reached
+}
+
+struct Walk<'a> {
+    program: &'a Program,
+    opset: u32,
+    functions: BTreeMap<&'a str, &'a Function>,
+    /// By operator: those that can run at the opset.
+    lowers: BTreeMap<&'a str, Vec<&'a Lower>>,
+    /// By operator.
+    raises: BTreeMap<&'a str, Vec<&'a Lower>>,
+    reached: BTreeSet<String>,
+    operators: BTreeSet<&'a str>,
+    open: Vec<&'a Expr>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(program: &'a Program, schemas: &Schemas, opset: u32, lacked: &BTreeSet<&str>) -> Self {
+        let maps = program.maps.iter().map(|map| &map.function);
+        let functions = maps.chain(&program.fns).map(|function| (function.name.as_str(), function)).collect();
+        let can_run = |lower: &&Lower| {
+            let is_older = lower.before != AVOIDED && schemas.opsets.lowered_below(&lower.op, lower.before) > opset;
+            is_older || lacked.contains(lower.op.as_str())
+        };
+        let mut walk = Walk {
+            program,
+            opset,
+            functions,
+            lowers: BTreeMap::new(),
+            raises: BTreeMap::new(),
+            reached: BTreeSet::new(),
+            operators: BTreeSet::new(),
+            open: Vec::new(),
+        };
+        for lower in program.lowers.iter().filter(can_run) {
+            walk.lowers.entry(&lower.op).or_default().push(lower);
+        }
+        for raise in &program.raises {
+            walk.raises.entry(&raise.op).or_default().push(raise);
+        }
+        walk
+    }
+
+    /// A rule or a helper.
+    fn function(&mut self, name: &str) {
+        if let Some(function) = self.functions.get(name).copied() {
+            self.enter(function);
+        }
+    }
+
+    fn enter(&mut self, function: &'a Function) {
+        if self.reached.insert(function.name.clone()) {
+            self.open.push(&function.body);
+        }
+    }
+
+    /// A call of an operator in the form of an opset. Forms older than the opset are raised.
+    fn operator(&mut self, op: &str, form: u32) {
+        let opset = self.opset;
+        let raises = self.raises.get(op).cloned().unwrap_or_default();
+        raises.into_iter().filter(|r| form < r.before && r.before <= opset).for_each(|r| self.enter(&r.function));
+        let Some((op, lowers)) = self.lowers.get_key_value(op) else { return };
+        let (op, lowers) = (*op, lowers.clone());
+        if self.operators.insert(op) {
+            lowers.into_iter().for_each(|lower| self.enter(&lower.function));
+        }
+    }
+
+    fn expression(&mut self, expr: &'a Expr) {
+        match &expr.kind {
+            Kind::Fn(name, _) | Kind::Rule(name, _) => self.function(name),
+            Kind::Node(node) => self.operator(&node.op, node.form),
+            Kind::Extern(name, _) => {
+                let program = self.program;
+                let emitted = program.emits.get(name).into_iter().flat_map(|emits| &emits.ops);
+                emitted.for_each(|op| self.operator(op, u32::MAX));
+            }
+            _ => {}
+        }
+    }
+
+    /// Follows all calls, then adds the rewrites.
+    fn finish(&mut self) {
+        for fuse in &self.program.fuses {
+            self.function(&fuse.fusion.rule);
+        }
+        while let Some(body) = self.open.pop() {
+            visit::walk(body, &mut |expr| self.expression(expr));
+        }
+    }
+}
+
+/// The operators that a runtime lacks, or that it is not given in some form or with some dtypes: they are lowered even if the opset has them.
+/// Without a runtime, these are those of ONNX Runtime.
+pub(super) fn lacked<'s>(schemas: &'s Schemas, runtime: Option<&str>) -> BTreeSet<&'s str> {
+    let runtime = runtime.unwrap_or("onnxruntime");
+    let is_meant = |one: &&Runtime| runtime == one.runtime;
+    let mut found = BTreeSet::new();
+    for runtime in schemas.runtimes.iter().filter(is_meant) {
+        found.extend(runtime.avoid.iter().map(|avoid| avoid.op.as_str()));
+        for release in &runtime.release {
+            found.extend(release.lacks.iter().map(String::as_str));
+            found.extend(release.dtypes.iter().map(|dtypes| dtypes.op.as_str()));
+            found.extend(release.forms.iter().map(|form| form.op.as_str()));
+        }
+        if runtime.kernels {
+            found.extend(schemas.onnxruntime.lacks.iter().map(|lack| lack.op.as_str()));
+        }
+    }
+    found
+}

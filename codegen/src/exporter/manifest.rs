@@ -1,0 +1,93 @@
+//! `exporter.toml`: what a workspace was made from, and the digests of its files as they were written.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::{Files, Owner, Request, sha256};
+
+/// What is read of a manifest.
+#[derive(Debug, Clone, Default)]
+pub struct Manifest {
+    /// The name of the exporter.
+    pub name: String,
+    /// Lines that tell what it was made from.
+    pub made_from: BTreeMap<String, String>,
+    /// Digests of generated files.
+    pub generated: BTreeMap<String, String>,
+    /// Digests of the files that the vendor began with.
+    pub beginning: BTreeMap<String, String>,
+}
+
+/// The text of a manifest.
+pub fn text(request: &Request<'_>, files: &Files) -> String {
+    let mut text = String::from(
+        "# What this exporter was made from. `aten2onnx-codegen exporter` reads it when it is run again: files whose digest is another were\n\
+         # changed by hand.\n",
+    );
+    let target = request.target.unwrap_or("none");
+    for (key, value) in [
+        ("name", request.name),
+        ("opset", &request.opset.to_string()),
+        ("target", target),
+        ("operators", &request.chosen),
+        ("aten2onnx", env!("CARGO_PKG_VERSION")),
+        ("mappings", &request.mappings),
+    ] {
+        let _ = writeln!(text, "{key} = {}", quoted(value));
+    }
+    for (section, owner) in [("generated", Owner::Generator), ("beginning", Owner::Vendor)] {
+        let _ = writeln!(text, "\n[{section}]");
+        for (path, (_, bytes)) in files.iter().filter(|(_, file)| file.0 == owner) {
+            let _ = writeln!(text, "{} = {}", quoted(path), quoted(&sha256(bytes)));
+        }
+    }
+    text
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+impl Manifest {
+    /// Reads a manifest, which has one value a line.
+    ///
+    /// # Errors
+    /// The line that is damaged.
+    pub fn parse(text: &str) -> Result<Manifest, String> {
+        let mut manifest = Manifest::default();
+        let mut section = String::new();
+        for (number, line) in text.lines().enumerate() {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                section = name.to_owned();
+                continue;
+            }
+            let (key, value) =
+                pair(line).ok_or_else(|| format!("line {}: `{line}` is not `key = \"value\"`", number + 1))?;
+            match section.as_str() {
+                "" if key == "name" => manifest.name = value,
+                "" => {
+                    manifest.made_from.insert(key, value);
+                }
+                "generated" => {
+                    manifest.generated.insert(key, value);
+                }
+                _ => {
+                    manifest.beginning.insert(key, value);
+                }
+            }
+        }
+        if manifest.name.is_empty() {
+            return Err("it has no `name`".to_owned());
+        }
+        Ok(manifest)
+    }
+}
+
+fn pair(line: &str) -> Option<(String, String)> {
+    let (key, value) = line.split_once(" = ")?;
+    let value = value.strip_prefix('"')?.strip_suffix('"')?;
+    Some((key.trim_matches('"').to_owned(), value.replace("\\\"", "\"").replace("\\\\", "\\")))
+}

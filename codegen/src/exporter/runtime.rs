@@ -1,0 +1,156 @@
+//! How a workspace refers to the crates that it runs on: by a path, a version, a git repository, or copies of their sources.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The crates that a workspace names.
+const NAMED: [&str; 2] = ["aten2onnx-rules", "aten2onnx-single"];
+
+/// Where the crates are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Runtime {
+    /// A checkout of aten2onnx.
+    Path(PathBuf),
+    /// A version in the crate registry: `=0.1.0`.
+    Version(String),
+    /// A git repository, and a revision.
+    Git(String, String),
+    /// Copies of the sources of a checkout, in the workspace.
+    Copied(PathBuf),
+}
+
+impl Runtime {
+    /// What an option says: `copy`, `PATH`, `=0.1.0`, `git+URL#REVISION`. Nothing means the checkout.
+    ///
+    /// # Errors
+    /// The path is no checkout of aten2onnx.
+    pub fn of(text: Option<&str>, checkout: &Path) -> Result<Runtime, String> {
+        let is_version =
+            |text: &str| text.trim_start_matches(['=', '^', '~']).starts_with(|c: char| c.is_ascii_digit());
+        match text {
+            None => Ok(Runtime::Path(checked(checkout)?)),
+            Some("copy") => Ok(Runtime::Copied(checked(checkout)?)),
+            Some(text) if text.starts_with("git+") => match text.trim_start_matches("git+").split_once('#') {
+                Some((url, revision)) => Ok(Runtime::Git(url.to_owned(), revision.to_owned())),
+                None => Err(format!("`--aten2onnx {text}`: add the revision: `git+URL#REVISION`")),
+            },
+            Some(text) if is_version(text) => Ok(Runtime::Version(text.to_owned())),
+            Some(text) => Ok(Runtime::Path(checked(Path::new(text))?)),
+        }
+    }
+
+    /// The lines of the dependencies.
+    pub fn dependencies(&self) -> String {
+        let line = |name: &str| {
+            let folder = name.trim_start_matches("aten2onnx-");
+            let place = match self {
+                Runtime::Path(checkout) => {
+                    format!("path = {:?}", checkout.join("src").join(folder).display().to_string())
+                }
+                Runtime::Copied(_) => format!("path = \"aten2onnx/src/{folder}\""),
+                Runtime::Version(version) => format!("version = {version:?}"),
+                Runtime::Git(url, revision) => format!("git = {url:?}, rev = {revision:?}"),
+            };
+            format!("{name} = {{ {place} }}")
+        };
+        NAMED.map(line).join("\n")
+    }
+
+    /// The sources to copy: path and bytes.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn copied(&self) -> Result<Vec<(String, Vec<u8>)>, String> {
+        let Runtime::Copied(checkout) = self else { return Ok(Vec::new()) };
+        let root = read(&checkout.join("Cargo.toml"))?;
+        let folders = folders_of(&root);
+        let mut open: Vec<String> = NAMED.map(str::to_owned).to_vec();
+        let mut crates = BTreeSet::new();
+        let mut files = Vec::new();
+        while let Some(name) = open.pop() {
+            let folder =
+                folders.get(&name).ok_or_else(|| format!("{}: Cargo.toml does not name {name}", checkout.display()))?;
+            if !crates.insert(folder.clone()) {
+                continue;
+            }
+            open.extend(needed_by(&read(&checkout.join(folder).join("Cargo.toml"))?));
+            gather(checkout, &checkout.join(folder), &mut files)?;
+        }
+        files.push(("Cargo.toml".to_owned(), workspace_of(&root, &crates).into_bytes()));
+        for name in ["LICENSE-APACHE", "LICENSE-MIT", "README.md"] {
+            let path = checkout.join(name);
+            files.push((name.to_owned(), std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?));
+        }
+        files.sort();
+        Ok(files)
+    }
+}
+
+/// A checkout of aten2onnx, as an absolute path.
+fn checked(path: &Path) -> Result<PathBuf, String> {
+    let absolute = std::fs::canonicalize(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    if absolute.join("src/single/Cargo.toml").exists() {
+        return Ok(absolute);
+    }
+    let text = format!("{} is not a checkout of aten2onnx, on whose crates an exporter runs", path.display());
+    Err(text + ": name one, or a version, by `--aten2onnx`")
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// The folders of the crates that the root's manifest names.
+fn folders_of(root: &str) -> BTreeMap<String, String> {
+    let entry = |line: &str| {
+        let (name, rest) = line.split_once(" = {")?;
+        let (_, rest) = rest.split_once("path = \"")?;
+        Some((name.to_owned(), rest.split('"').next()?.to_owned()))
+    };
+    root.lines().filter(|line| line.starts_with("aten2onnx")).filter_map(entry).collect()
+}
+
+/// The crates of aten2onnx that a manifest depends on, without those of its tests.
+fn needed_by(manifest: &str) -> Vec<String> {
+    let mut section = "";
+    let mut found = Vec::new();
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            section = line;
+        } else if matches!(section, "[dependencies]" | "[build-dependencies]") && line.starts_with("aten2onnx-") {
+            let end = line.find(['.', ' ']).unwrap_or(line.len());
+            found.extend(line.get(..end).map(str::to_owned));
+        }
+    }
+    found
+}
+
+/// The root's manifest with these crates alone, and without a package and profiles of its own.
+fn workspace_of(root: &str, crates: &BTreeSet<String>) -> String {
+    let members: String = crates.iter().map(|folder| format!("    {folder:?},\n")).collect();
+    let shared = root.find("[workspace.package]").zip(root.find("\n[package]"));
+    let shared = shared.and_then(|(start, end)| root.get(start..end)).unwrap_or_default();
+    format!(
+        "# The crates of aten2onnx that the exporter runs on.\n[workspace]\nmembers = [\n{members}]\nresolver = \"3\"\n\n{shared}"
+    )
+}
+
+/// All files of a crate, without its tests and what was built.
+fn gather(checkout: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) -> Result<(), String> {
+    let failed = |e: std::io::Error| format!("{}: {e}", folder.display());
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if matches!(name.as_str(), "tests" | "target" | "examples") {
+            continue;
+        }
+        if path.is_dir() {
+            gather(checkout, &path, files)?;
+        } else {
+            let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            let shown = path.strip_prefix(checkout).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+            files.push((shown, bytes));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,129 @@
+//! `aten2onnx ops --missing`: what PyTorch has and no rule covers, by how often it is met.
+
+use std::collections::BTreeMap;
+
+use aten2onnx_core::error::{Error, Result};
+use aten2onnx_opmap::Checked;
+use aten2onnx_opmap::effects::What;
+use aten2onnx_opmap::schema::aten::Schema;
+use aten2onnx_opmap::schema::writes::Form;
+use aten2onnx_rules::Rules;
+use aten2onnx_rules::interpret::{built_in, of_build};
+
+/// An operator that no rule covers.
+pub struct Missing {
+    /// The overloads, without the operator's name where it has one.
+    pub overloads: Vec<String>,
+    /// How often it is met.
+    pub met: Met,
+    /// Why ONNX cannot express it; None if nobody has looked.
+    pub reason: Option<String>,
+}
+
+/// How often an operator is met: `mappings/schemas/met.txt`.
+#[derive(Default, Clone, Copy)]
+pub struct Met {
+    /// Families of samples of PyTorch's own tests.
+    pub opinfo: usize,
+    /// Calls in the sources of transformers and torchvision.
+    pub code: usize,
+    /// PyTorch composes it of other operators.
+    pub decomposed: bool,
+}
+
+/// The operators without a rule by name, those that are met most first.
+///
+/// # Errors
+/// The program was built without the schemas.
+pub fn missing(rules: &Rules) -> Result<Vec<(String, Missing)>> {
+    let files = of_build().ok_or_else(|| Error::internal("the rules of the build cannot be read"))?;
+    let checked = files.checked();
+    let text = built_in("schemas/met.txt").map_err(Error::internal)?;
+    let met: BTreeMap<&str, Met> = text.lines().filter(|line| !line.starts_with('#')).filter_map(parsed).collect();
+    let mut found: BTreeMap<String, Missing> = BTreeMap::new();
+    for schema in checked.schemas.aten.iter().filter(|schema| !is_covered(schema, checked, rules)) {
+        let overload = schema.name.split_once('.').map_or("default", |(_, overload)| overload);
+        add(&mut found, schema.op(), overload, rules.unsupported(&schema.name), &met);
+    }
+    let unknown = |name: &&str| {
+        name.strip_prefix("higher_order::").is_some_and(|operator| !aten2onnx_translate::is_known(operator))
+    };
+    for name in met.keys().copied().filter(unknown) {
+        add(&mut found, name, "default", rules.unsupported(name), &met);
+    }
+    let mut sorted: Vec<(String, Missing)> = found.into_iter().collect();
+    sorted.sort_by_key(|(_, one)| std::cmp::Reverse((one.met.opinfo > 0, one.met.code, one.met.opinfo)));
+    Ok(sorted)
+}
+
+fn add(
+    found: &mut BTreeMap<String, Missing>,
+    op: &str,
+    overload: &str,
+    reason: Option<&str>,
+    met: &BTreeMap<&str, Met>,
+) {
+    let new = || Missing { overloads: Vec::new(), met: met.get(op).copied().unwrap_or_default(), reason: None };
+    let entry = found.entry(op.to_owned()).or_insert_with(new);
+    entry.overloads.push(overload.to_owned());
+    entry.reason = entry.reason.take().or_else(|| reason.map(str::to_owned));
+}
+
+/// `aten::relu opinfo=1 code=20 decomposed`
+fn parsed(line: &str) -> Option<(&str, Met)> {
+    let mut words = line.split(' ');
+    let name = words.next()?;
+    let mut met = Met::default();
+    for word in words {
+        match word.split_once('=') {
+            Some(("opinfo", count)) => met.opinfo = count.parse().ok()?,
+            Some(("code", count)) => met.code = count.parse().ok()?,
+            _ => met.decomposed |= word == "decomposed",
+        }
+    }
+    Some((name, met))
+}
+
+/// Whether a rule, or what takes the place of a call, covers an overload; or it needs no rule, because it gives numbers.
+fn is_covered(schema: &Schema, checked: &Checked, rules: &Rules) -> bool {
+    let has = |name: &str| rules.rule_for(name).is_some();
+    if has(&schema.name) || !schema.returns.iter().any(|r| r.ty.contains("Tensor")) {
+        return true;
+    }
+    let aten = &checked.schemas.aten;
+    if let Some(writes) = aten.writes(schema)
+        && let Some(functional) = writes.functional
+    {
+        // Without its functional form, that form is the one that is missing.
+        return writes.form == Form::Out || writes.form == Form::InPlace || has(&functional.name);
+    }
+    if aten.for_each_element(schema).is_some_and(|each| has(&each.schema.name)) {
+        return true;
+    }
+    let replaces = |what: &What| match what {
+        What::Write(write) => write.value.is_some(),
+        What::Update(update) => update.value.is_some(),
+        What::Rewrite(_) => true,
+        What::View(_) | What::Traits(_) => false,
+    };
+    checked.program.facts.iter().any(|fact| fact.op == schema.name && replaces(&fact.what))
+}
+
+impl Missing {
+    /// The cells of a row.
+    pub fn cells(&self, name: &str) -> Vec<String> {
+        let number = |count: usize| if count == 0 { String::new() } else { count.to_string() };
+        let reason = match (&self.reason, self.met.decomposed) {
+            (Some(reason), _) => reason.clone(),
+            (None, true) => "open; `run_decompositions()` replaces it".to_owned(),
+            (None, false) => "open".to_owned(),
+        };
+        let overloads = self.overloads.join(", ");
+        vec![name.to_owned(), overloads, number(self.met.opinfo), number(self.met.code), reason]
+    }
+}
+
+/// The head of a table.
+pub fn head() -> Vec<String> {
+    ["operator", "overloads", "OpInfo", "calls", "reason"].map(str::to_owned).to_vec()
+}

@@ -1,0 +1,85 @@
+"""Writes mappings/schemas/met.txt: how often each operator of PyTorch is met, by which `aten2onnx ops --missing` ranks what has no rule.
+
+    .venv/bin/python tools/schemas/dump_met.py
+
+A line for each operator (without overload) that is met at all, sorted by name: the name, then
+    opinfo=N        samples families of PyTorch's own tests of operators (OpInfo) that are about it
+    code=N          calls of a function or method of this name in the sources of transformers and torchvision
+    decomposed      PyTorch composes it of other operators: `run_decompositions()` replaces it
+"""
+
+import collections
+import pathlib
+import re
+import sys
+
+import torch
+import torchvision
+import transformers
+from torch.testing._internal.common_methods_invocations import op_db
+
+OUT = pathlib.Path(__file__).resolve().parents[2] / "mappings/schemas/met.txt"
+CALL = re.compile(r"\b(?:torch|F|functional|linalg|fft|special|ops|nested)\.([a-z][a-z0-9_]*)\(|\b[\w\])]+\.([a-z][a-z0-9_]*)\(")
+# Methods of Python's own types and of modules: a name alone does not tell whose method it is.
+OF_OTHERS = {"copy", "count", "format", "index", "insert", "item", "join", "keys", "pop", "remove", "replace", "search", "set", "sort", "split", "values"}
+
+
+def operators():
+    """The names of all operators: `aten::relu`."""
+    return {schema.name for schema in torch._C._jit_get_all_schemas() if schema.name.split("::")[0] in ("aten", "torchvision", "prims")}
+
+
+def calls():
+    """How often each name is called in the sources of libraries of models."""
+    found = collections.Counter()
+    for package in (transformers, torchvision):
+        for path in pathlib.Path(package.__file__).parent.rglob("*.py"):
+            for function, method in CALL.findall(path.read_text(errors="replace")):
+                found[function or method] += 1
+    return found
+
+
+def tested():
+    """How many families of samples are about each operator."""
+    found = collections.Counter()
+    for info in op_db:
+        for name in {info.aten_name, info.name.replace(".", "_"), info.name.split(".")[-1]}:
+            found[name] += 1
+    return found
+
+
+def is_composed(name):
+    """Whether PyTorch composes one of its overloads of other operators."""
+    packet = getattr(getattr(torch.ops, name.split("::")[0]), name.split("::")[1], None)
+    for overload in packet.overloads() if packet is not None else []:
+        try:
+            if getattr(packet, overload)._can_decompose():
+                return True
+        except (AttributeError, RuntimeError):
+            # Operators of TorchScript alone have no kernels.
+            continue
+    return False
+
+
+def main():
+    called, families = calls(), tested()
+    lines = []
+    for name in sorted(operators()):
+        plain = name.split("::")[1]
+        words = []
+        if families[plain] and not name.startswith("prims::"):
+            words.append(f"opinfo={families[plain]}")
+        if called[plain] and plain not in OF_OTHERS and not name.startswith("prims::"):
+            words.append(f"code={called[plain]}")
+        if is_composed(name):
+            words.append("decomposed")
+        if words:
+            lines.append(" ".join([name, *words]))
+    lines += sorted(f"higher_order::{name}" for name in torch._ops._higher_order_ops)
+    head = f"# torch {torch.__version__.split('+')[0]}, torchvision {torchvision.__version__.split('+')[0]}, transformers {transformers.__version__}\n"
+    OUT.write_text(head + "\n".join(lines) + "\n")
+    print(f"{OUT}: {len(lines)} operators", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
