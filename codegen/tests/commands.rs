@@ -152,7 +152,7 @@ fn a_new_snapshot_is_added_and_a_wrong_one_changes_nothing() {
             format!("{old}\nZeta 28\n  in X: T\n  out Y: T\n  type T = float\n")
         );
     }
-    let text = said(&write(&old.replace("Relu 14\n", "Relu 14\n  in Z: T\n")), 2);
+    let text = said(&write(&old.replace("Relu 14 function\n", "Relu 14 function\n  in Z: T\n")), 2);
     assert!(text.contains("Relu 14") && text.contains("correct it by hand"), "{text}");
 }
 
