@@ -12,6 +12,7 @@ from .long import Compound, Long
 from .loops import Walkable
 from .numbers import Number, number_of, operand, plain, symbolic
 from .ragged import is_element, note_kind
+from .slotted import Slotted
 from .states import UNDEFINED, Place, Poison, Snapshot, Values, is_number, is_number_of, is_same, put, put_copies, value_at
 from .tensors import Value, scalar_value
 from .turns import NoBothSides
@@ -139,6 +140,9 @@ class Attempt:
             if isinstance(found, Compound) and place in before.lengths:
                 self._note_list(place, found)
                 is_new = True
+            if isinstance(found, Slotted) and place in before.containers and _has_values(now, place) and not _has_values(before, place):
+                self._note_list(place, found)
+                is_new = True
         if is_new:
             raise Again
         for place, leaf in now.leaves.items():
@@ -248,6 +252,11 @@ class Attempt:
         if turns.count is not None:
             count = operand(turns.count)
         structure._mark(ROLLED, RawLoop(turns.line, index, count, first, again, carried, block), turns.line)
+
+
+def _has_values(snapshot: Snapshot, place: Place) -> bool:
+    """Whether something was written to a list of None at a place."""
+    return any(leaf[: len(place) + 1] == (*place, "values") for leaf in snapshot.leaves)
 
 
 __all__ = ["Attempt"]

@@ -62,6 +62,8 @@ class Composer:
             return self._loop(call.args[0])
         if call.function is ONE_SIDE:
             question, failure = call.args[0]
+            if getattr(failure, "is_asked", False):
+                return []
             self.failures.append((question.line, failure))
             return [Ask(question, failure)]
         step = Step(call, is_split)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from .long import Compound, Long
 from .loops import Walkable
@@ -71,7 +72,8 @@ class Grown(Long):
         if self.kind is not torch.Tensor:
             return self.kind(0)
         rows = actual(self.rows)
-        return rows.new_zeros(rows.shape[1:])
+        with _disable_current_modes():
+            return rows.new_zeros(rows.shape[1:])
 
     def element(self, index: Any) -> Any:
         row = aten.select.int(self.rows, 0, index)
@@ -95,7 +97,14 @@ class Grown(Long):
     def become(self, other: Any) -> None:
         self.rows = other.rows
 
+    def blank(self, count: Any) -> Grown:
+        sizes = sizes_of(self.rows) if isinstance(self.rows, Tracked) else list(self.rows.shape)
+        return self.like(torch.full([count, *sizes[1:]], 0, dtype=self.rows.dtype, device=self.rows.device))
+
     def set(self, index: Any, value: Any) -> None:
+        if self.kind is torch.Tensor:
+            row = self.row_of(value)
+            self._check_sizes([self.rows, row], [actual(one).shape[1:] for one in (self.rows, row)])
         rows = self.rows.clone()
         rows[index] = value
         self.rows = rows

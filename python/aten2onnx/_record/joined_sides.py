@@ -12,6 +12,7 @@ from .long import Compound, Long
 from .numbers import Number
 from .ragged import Table
 from .recorder import Question
+from .slotted import Slotted
 from .states import UNDEFINED, Poison, is_number_of, is_same
 from .tensors import Tracked, Value
 from .turns import key_of
@@ -162,7 +163,15 @@ class JoinedSides:
                     made.append(known.of(values) if values else known.sliced(0, 0))
                 else:
                     made.append(self.structure.as_list(values, example, self.question.line, name))
+        self._begin(made, name)
         return made
+
+    def _begin(self, sides: list[Any], name: str) -> None:
+        """Gives a list of None that nothing was written to on one side places for elements."""
+        for (values, block), other in zip(zip(sides, self.blocks), reversed(sides)):
+            if isinstance(values, Slotted) and isinstance(other, Slotted) and values.values is None and other.values is not None:
+                with self.structure._written_to(block):
+                    self.structure.as_list(values, other.example(), self.question.line, name)
 
     def _merged_lists(self, mine: Any, theirs: Any, name: str) -> Any:
         if isinstance(mine, Grown):
@@ -187,6 +196,8 @@ def _is_alike(one: Any, other: Any) -> bool:
     """Whether two lists hold their elements in the same form."""
     if type(one) is not type(other) or one.kind is not other.kind or getattr(one, "dim", None) != getattr(other, "dim", None):
         return False
+    if isinstance(one, Slotted):
+        return one.values is None or _is_alike(one.values, other.values)
     return not isinstance(one, Table) or (len(one.row) == len(other.row) and all(map(_is_alike, one.columns, other.columns)))
 
 

@@ -51,6 +51,10 @@ class Long(list):  # type: ignore[type-arg]
     def flipped(self) -> Any:
         raise NotImplementedError
 
+    def blank(self, count: Any) -> Any:
+        """A list of so many elements of the same type, which nobody reads."""
+        raise NotImplementedError
+
     def copy(self) -> Any:
         raise NotImplementedError
 
@@ -136,6 +140,8 @@ class Long(list):  # type: ignore[type-arg]
         return self.taken(torch.arange(self.count)[index])
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(index, slice):
+            raise NoBothSides("several elements of a list of a loop get others", self.line)
         self.set(index, value)
 
     def __len__(self) -> int:

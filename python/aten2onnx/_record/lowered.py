@@ -209,6 +209,8 @@ class _Expressions(ast.NodeTransformer):
 
     # Comprehensions.
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        if isinstance(node.elt, ast.Constant) and node.elt.value is None and len(node.generators) == 1 and not node.generators[0].ifs:
+            return _call("nones", [self.visit(node.generators[0].iter)], node)
         out = f"{NAME}_out"
         added = ast.Expr(ast.Call(ast.Attribute(_name(out), "append", ast.Load()), [node.elt], []))
         return self._loop_of(node, [_assigned(out, ast.List([], ast.Load()), node)], added, [ast.Return(_name(out))])
@@ -258,7 +260,7 @@ class _Expressions(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
+        if isinstance(node.op, ast.Mult) and (isinstance(node.left, ast.List) or isinstance(node.right, ast.List)):
             return _call("repeated_list", [node.left, node.right], node)
         return node
 

@@ -20,6 +20,7 @@ from .numbers import Number, is_from_data, symbolic
 from .places import kind_of_file
 from .recorder import Call, Question, Recorder, Unrecorded
 from .runs import Run
+from .slotted import Unwritten
 from .tensors import Tracked, Value, scalar_value
 from .turns import NoBothSides, Turns, raises
 
@@ -246,6 +247,8 @@ def _described(loop: Rolled) -> str:
 
 def is_refusal(error: BaseException | None) -> bool:
     """Whether a model raises an error itself, with `raise` or `assert`."""
+    if isinstance(error, Unwritten):
+        return True
     frames = traceback.extract_tb(error.__traceback__) if error is not None else []
     if not frames or kind_of_file(frames[-1].filename) != "model":
         return False

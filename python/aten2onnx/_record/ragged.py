@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
 from .containers import is_tuple, remade
 from .grown import DTYPES, Grown, OtherSizes, actual, normal
@@ -48,7 +49,8 @@ class Ragged(Compound):
 
     def example(self) -> Any:
         rows = actual(self.rows)
-        return rows.new_zeros(rows.shape)
+        with _disable_current_modes():
+            return rows.new_zeros(rows.shape)
 
     def _rest(self, tensor: Any) -> Any:
         shape = list(actual(tensor).shape)
@@ -92,6 +94,9 @@ class Ragged(Compound):
         places = torch.arange(lengths.sum().item())
         which = (places.unsqueeze(1) >= ends.unsqueeze(0)).sum(1)
         return self.with_rows(self.rows.index_select(self.dim, places - (ends - lengths)[which] + starts[which]), lengths)
+
+    def blank(self, count: Any) -> Ragged:
+        return self.with_rows(aten.slice.Tensor(self.rows, self.dim, 0, 0), torch.full([count], 0, dtype=torch.int64))
 
     def flipped(self) -> Ragged:
         return self.taken(torch.arange(self.count).flip(0))
@@ -179,6 +184,9 @@ class Table(Compound):
     def taken(self, order: Any) -> Table:
         return self._each(lambda column: column.taken(order))
 
+    def blank(self, count: Any) -> Table:
+        return self._each(lambda column: column.blank(count))
+
     def flipped(self) -> Table:
         return self._each(lambda column: column.flipped())
 
@@ -262,6 +270,8 @@ def note_kind(values: Any, key: Any, wishes: dict[Any, Any]) -> None:
     elif isinstance(values, Table):
         for place, column in values.parts.items():
             note_kind(column, (*key, place), wishes)
+    elif isinstance(values, Compound):
+        note_kind(values.parts.get("values"), key, wishes)
 
 
 __all__ = ["Ragged", "Table", "is_element", "long_list", "note_kind", "wish_ragged"]

@@ -26,6 +26,7 @@ from .nested import intercepted
 from .numbers import plain
 from .recorder import Recorder
 from .shadows import Changes, Functions, shadowed, taken_as_plain
+from .slots import repeated
 from .state import restored, seed_generators
 from .structured import Structure
 from .swapped import swapped
@@ -216,6 +217,7 @@ def _recorded(
         recorder.watch([*(tensor for _, tensor in named_tensors(model)), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])
         stack.enter_context(shadowed(arguments.shadows))
         stack.enter_context(taken_as_plain())
+        stack.enter_context(repeated())
         stack.enter_context(noted_texts())
         stack.enter_context(counted())
         stack.enter_context(_capture.onnx_export_flag())

@@ -32,6 +32,7 @@ from .picked import module_at
 from .places import is_installed, kind_of_file, line_of_model
 from .ranges import Numbers, list_, lists_ranges
 from .recorder import Recorder, Unrecorded
+from .slots import Slots
 from .sources import has_line, names_without_use
 from .states import UNDEFINED
 from .tensors import Tracked, has_foreign, sizes_of
@@ -82,7 +83,7 @@ class float_(metaclass=_Kind):
 def _len(value: Any) -> int:
     if isinstance(value, Tracked) and value.actual.dim() > 0:
         return sizes_of(value)[0]  # type: ignore[no-any-return]
-    if isinstance(value, (Walkable, Long)):
+    if isinstance(value, (Walkable, Long, Slots)):
         return value.count  # type: ignore[no-any-return]
     if isinstance(value, Numbers):
         return value.length  # type: ignore[no-any-return]

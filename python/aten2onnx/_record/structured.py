@@ -31,6 +31,7 @@ from .places import line_of_model
 from .ragged import Table, long_list
 from .ranges import Numbers
 from .recorder import Call, Question, Recorder
+from .slotted import Slotted, is_none, repeated
 from .states import UNDEFINED, Place, Poison, Copies, Snapshot, Values, is_number, refuse
 from .tensors import Tracked, Value, scalar_value, sizes_of, symbolic_item
 from .turns import NoBothSides, Turns, check_depth, key_of
@@ -55,6 +56,8 @@ class Structure:
         self.journals: list[dict[int, tuple[Any, Any]]] = []
         #: What names stand for before the branch or loop that is being made: sizes of what is not there yet may be theirs.
         self.near: dict[Place, Any] = {}
+        #: Elements of lists that may be None, with whether they are something else, and the error that the model raises if they are not.
+        self.elements: dict[int, tuple[Any, Any, Any]] = {}
 
     # Values of expressions.
     @staticmethod
@@ -70,15 +73,27 @@ class Structure:
         """Whether the attributes of something may be given other values: those of tuples may not."""
         return not isinstance(look(), tuple)
 
-    @staticmethod
-    def same(one: Any, other: Any) -> bool:
+    def same(self, one: Any, other: Any) -> Any:
         for value in (one, other):
             if isinstance(value, Poison):
                 raise refuse(value)
+        if one is None or other is None:
+            return is_none(self, other if one is None else one)
         return one is other
 
-    def other(self, one: Any, other: Any) -> bool:
-        return not self.same(one, other)
+    def other(self, one: Any, other: Any) -> Any:
+        found = self.same(one, other)
+        return not found if type(found) is bool else torch.sym_not(found)
+
+    def note_element(self, value: Any, is_written: Any, error: Exception) -> None:
+        """Notes an element of a list that may be None instead. The error is what is raised if the model does not ask."""
+        self.elements[id(value)] = (value, is_written, error)
+
+    def state(self, condition: Any, error: Exception, line: Any) -> None:
+        """Writes down that a condition holds where the model goes on: it raises an error elsewhere."""
+        number = number_of(condition)
+        if number is not None and not self.dry:
+            self._mark(ONE_SIDE, (self._question(number, True, line), error), line)
 
     def condition(self, test: Any) -> Any:
         """A condition as a number, if its answer may be another one at other inputs; otherwise its answer."""
@@ -191,11 +206,21 @@ class Structure:
 
     def repeated_list(self, elements: Any, count: Any) -> Any:
         """`[element] * count`."""
+        if type(elements) is not list:
+            elements, count = count, elements
         number = number_of(count)
-        if number is None or self.turns._is_static(number) or len(elements) != 1 or not is_number(elements[0]) or self.recorder.fakes is not None:
+        if number is None or self.turns._is_static(number) or len(elements) != 1 or self.recorder.fakes is not None:
             return elements * count
+        if not is_number(elements[0]):
+            made = repeated(self, elements[0], count, line_of_model())
+            return elements * count if made is None else made
         kind = type(plain(elements[0]))
         return Grown(torch.full([torch.sym_max(count, 0)], elements[0], dtype=DTYPES[kind]), kind, line_of_model())
+
+    def nones(self, values: Any) -> Any:
+        """`[None for _ in values]`."""
+        walk = rows_of(values)
+        return [None for _ in values] if walk is None else self.repeated_list([None], walk.count)
 
     # What is written down.
     @contextmanager
@@ -565,14 +590,15 @@ class Structure:
 
     def as_list(self, value: Any, example: Any, line: Any, name: Any = None) -> Long:
         """A list as rows of tensors: stacked, or joined along the dimension in which they differ."""
-        if isinstance(value, Long):
-            return value
-        return long_list(list(value), example, self.key_of_list(line, name), self.turns.lengths, self.size_of, line)
+        make = lambda elements: long_list(elements, example, self.key_of_list(line, name), self.turns.lengths, self.size_of, line)  # noqa: E731
+        if isinstance(value, Slotted):
+            value.begin(lambda: make([]))
+        return value if isinstance(value, Long) else make(list(value))
 
     @staticmethod
     def unzipped(zip_: Any, values: Any) -> Any:
         """`zip(*values)`."""
-        return values.unzipped() if isinstance(values, Table) else zip_(*values)
+        return values.unzipped() if isinstance(values, (Slotted, Table)) else zip_(*values)
 
 
 def _holds(test: Any) -> bool:
