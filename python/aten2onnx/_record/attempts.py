@@ -166,8 +166,20 @@ class Attempt:
                 self._peel(place)
             plan.carried[place] = leaf
             is_new = True
-        if is_new:
+        if self._note_moved(now) or is_new:
             raise Again
+
+    def _note_moved(self, now: Snapshot) -> bool:
+        """Notes equal elements of lists of which turns change others: they may have changed places, as in a window of zeros that turns move. Whether there are more."""
+        plan, found = self.plan, {}
+        for parent in {place[:-1] for place in plan.carried if place[:-1] in now.lengths}:
+            elements = [(place, leaf) for place, leaf in now.leaves.items() if place[:-1] == parent and self.structure.kind(leaf) is not None]
+            for (place, leaf), (other, beside) in zip(elements, elements[1:]):
+                if is_same(leaf, beside):
+                    found.update({place: leaf, other: beside})
+        new = {place: leaf for place, leaf in found.items() if place not in plan.carried}
+        plan.carried.update(new)
+        return bool(new)
 
     def _note_list(self, place: Place, found: Any) -> None:
         """Notes that turns have put a list that they made longer in the place of another one."""

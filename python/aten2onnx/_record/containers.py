@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from .deques import Deque
 from .long import Compound
 
 #: Objects with more attributes are taken as they are.
@@ -23,7 +24,7 @@ _FOREIGN = frozenset("torch numpy aten2onnx onnx onnxruntime sympy logging".spli
 @lru_cache(maxsize=4096)
 def _holds_state(kind: type) -> bool:
     """Whether objects of a class are what their attributes are."""
-    if kind is SimpleNamespace:
+    if kind in (SimpleNamespace, Deque):
         return True
     if issubclass(kind, _OTHERS) or any("__slots__" in vars(base) or "__call__" in vars(base) for base in kind.__mro__[:-1]):
         return False

@@ -6,6 +6,7 @@ Each is a loop, or branches where its elements are known one by one. In code tha
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 import itertools
 import operator
@@ -15,6 +16,7 @@ from typing import Any
 
 import torch
 
+from .deques import deque_, items_of
 from .grown import Grown, pad_sequence
 from .long import Long
 from .loops import Walkable
@@ -55,7 +57,7 @@ def _either(test: Any, box: dict[str, Any], yes: Callable[[], None]) -> None:
 
 def listed(values: Any) -> Any:
     """`list(values)`."""
-    walk = _walk(values)
+    walk, values = _walk(values), items_of(values)
     if isinstance(values, Long):
         return values.copy()
     if walk is None:
@@ -305,11 +307,12 @@ def total(values: Any, start: Any) -> Any:
 
 #: What a model sees in place of functions of these modules.
 OF_MODULES: dict[str, dict[str, Any]] = {
+    "collections": {"deque": deque_},
     "functools": {"reduce": _reduce},
     "itertools": {"accumulate": _accumulate, "pairwise": _pairwise, "islice": _islice, "takewhile": _takewhile, "product": _product, "combinations": _combinations, "chain": _chain},
 }
 #: The same by the function itself.
-OF_FUNCTIONS: dict[int, Any] = {id(getattr(module, name)): made for module in (functools, itertools) for name, made in OF_MODULES[module.__name__].items() if hasattr(module, name)}
+OF_FUNCTIONS: dict[int, Any] = {id(getattr(module, name)): made for module in (collections, functools, itertools) for name, made in OF_MODULES[module.__name__].items() if hasattr(module, name)}
 OF_FUNCTIONS[id(torch.nn.utils.rnn.pad_sequence)] = pad_sequence
 
 __all__ = ["Chain", "OF_FUNCTIONS", "OF_MODULES", "extreme", "filter_", "is_greater", "listed", "map_", "sort_in", "sorted_", "total"]

@@ -7,6 +7,7 @@ import ctypes
 import inspect
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from types import FrameType, ModuleType
@@ -378,7 +379,7 @@ def _note(name: Name, value: Any, found: dict[Name, Any], seen: set[int], record
 
 def _note_parts(name: Name, value: Any, found: dict[Name, Any], seen: set[int], recorder: Recorder, steps: int) -> None:
     seen.add(id(value))
-    if isinstance(value, (list, tuple)) and len(value) <= _ELEMENTS:
+    if isinstance(value, (list, tuple, deque)) and len(value) <= _ELEMENTS:
         for index, item in enumerate(value):
             _note((*name, index), item, found, seen, recorder, steps)
         for index in range(1, min(3, len(value) + 1)):

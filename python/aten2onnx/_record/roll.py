@@ -18,6 +18,7 @@ from .references import values_in
 from .rolling import Rolling
 from .tensors import Value
 from .turns import NoBothSides
+from .windows import check_windows
 
 aten = torch.ops.aten
 
@@ -210,6 +211,7 @@ class Roller:
 
         rolling = Rolling(self, loop, turns) if tree is None else Branched(self, loop, turns, tree)
         try:
+            check_windows(loop)
             found = rolling.roll()
         except Unalike as error:
             refusal = NoBothSides(f"the turns of a loop are not the same: {error}", error.line or loop.line)

@@ -23,6 +23,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 from . import folds, grown
 from .arrays import elements_of
 from .grown import Grown
+from .deques import items_of
 from .hashed import hash_of, hash_of_bool
 from .kinds import Kind
 from .long import Compound, Long
@@ -80,17 +81,18 @@ class float_(metaclass=_Kind):
     others = (torch.SymFloat,)
 
 
-def _len(value: Any) -> int:
+def _len(value: Any) -> Any:
+    value = items_of(value)
     if isinstance(value, Tracked) and value.actual.dim() > 0:
-        return sizes_of(value)[0]  # type: ignore[no-any-return]
+        return sizes_of(value)[0]
     if isinstance(value, (Walkable, Long, Slots)):
-        return value.count  # type: ignore[no-any-return]
+        return value.count
     if isinstance(value, Numbers):
-        return value.length  # type: ignore[no-any-return]
+        return value.length
     if type(value) is list and Recorder.current is not None and Recorder.current.loops is not None:
         found = Recorder.current.loops.length(value)
         if found is not None:
-            return found  # type: ignore[no-any-return]
+            return found
     return builtins.len(value)
 
 
@@ -98,6 +100,7 @@ def _extreme(name: str) -> Any:
     plain_one, sym_one = getattr(builtins, name), getattr(torch, f"sym_{name}")
 
     def extreme(*args: Any, **kwargs: Any) -> Any:
+        args = tuple(map(items_of, args))
         if len(args) == 1 and not kwargs and isinstance(args[0], Grown) and args[0].kind is not torch.Tensor:
             return getattr(grown.tensor(args[0], args[0].rows.dtype), name)().item()
         if len(args) == 1 and kwargs.keys() <= {"key", "default"}:
@@ -188,6 +191,7 @@ def _shadow_of(name: str, value: Any) -> Any:
 #: The classes of what may have a shadow: modules, and functions of math and NumPy.
 _SHADOWED = (ModuleType, type(math.sqrt), type(sys.modules["numpy"].sqrt)) if "numpy" in sys.modules else (ModuleType, type(math.sqrt))
 def _sum(values: Any, start: Any = 0) -> Any:
+    values = items_of(values)
     if isinstance(values, (Walkable, Compound)) and Recorder.current is not None and Recorder.current.structure is not None:
         return folds.total(values, start)
     if not isinstance(values, Grown):

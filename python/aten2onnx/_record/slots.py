@@ -77,7 +77,7 @@ class Slots(list):  # type: ignore[type-arg]
     def _refused(self, *_: Any, **__: Any) -> Any:
         raise NoBothSides("a list that is as long as a size says is made longer or shorter", line_of_model())
 
-    append = extend = insert = pop = remove = clear = __delitem__ = __iadd__ = __imul__ = _refused  # type: ignore[assignment]
+    append = extend = insert = pop = remove = clear = __delitem__ = __iadd__ = __imul__ = _refused  # type: ignore[assignment,method-assign]
 
 
 def _sum_of(number: Any, known: frozenset[Any] = frozenset()) -> _Sum:

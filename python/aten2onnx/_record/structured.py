@@ -21,6 +21,7 @@ from . import folds
 from .align import kind_of
 from .attempts import Attempt
 from .caught import is_caught_in
+from .deques import items_of
 from .grown import DTYPES, Grown, OtherSizes
 from .joined_sides import JoinedSides
 from .long import Long
@@ -99,6 +100,7 @@ class Structure:
         """A condition as a number, if its answer may be another one at other inputs; otherwise its answer."""
         if isinstance(test, Poison):
             raise refuse(test)
+        test = items_of(test)
         if isinstance(test, Long):
             test = test.count != 0
         if isinstance(test, Walkable):
@@ -186,11 +188,13 @@ class Structure:
 
     def item(self, container: Any, index: Any) -> Any:
         """`container[index]`."""
+        container = items_of(container)
         return item_of(self, container, index)
 
     @staticmethod
     def extended(values: Any, others: Any) -> Any:
         """`values.extend(others)`. Returns what the name stands for then."""
+        others = items_of(others)
         if type(values) is list and isinstance(others, (Long, Walkable)):
             return values + folds.listed(others)
         values.extend(others)
@@ -199,6 +203,7 @@ class Structure:
     @staticmethod
     def added(value: Any, other: Any) -> Any:
         """`value += other`."""
+        other = items_of(other)
         if type(value) is list and isinstance(other, (Long, Walkable)):
             return value + folds.listed(other)
         value += other

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from .deques import items_of
 from .long import Long
 from .kinds import Kind
 from .loops import Walkable
@@ -70,6 +71,7 @@ def count_of_range(start: Any, stop: Any, step: int) -> Any:
 
 def rows_of(value: Any) -> Any:
     """Something that a loop walks over turn by turn; None if it is walked over as always."""
+    value = items_of(value)
     if isinstance(value, Walkable):
         return value
     if isinstance(value, Long):
