@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .alike import FewTurns
+from .containers import makes_lists
 from .grown import Grown
 from .long import Compound, Long
 from .loops import Walkable
@@ -47,6 +48,7 @@ class Attempt:
         self._note_changes(start, now)
         params = self._give_params(now)
         index = scalar_value(self.recorder.next_key(), int)
+        self.recorder.counters.add(index.key)
         counter = symbolic(Number(done, "item", (index,), self.recorder.ask))
         entered = Snapshot(turns.get())
         block = Block()
@@ -77,6 +79,8 @@ class Attempt:
         values = self.turns.get()
         self.structure.near = self.before.leaves
         changed = {}
+        for place in self.plan.made:  # the model's order of keys
+            value_at(values, place)
         for place, example in self.plan.lists.items():
             known = value_at(values, place)
             put(values, place, self.structure.as_list([] if known is UNDEFINED else known, example, self.turns.line, place))
@@ -128,11 +132,14 @@ class Attempt:
         plan.replaced |= {place for place, found in now.containers.items() if before.containers.get(place, found) is not found}
         is_new = False
         for place, length in now.lengths.items():
-            if place not in before.lengths or before.lengths[place] == length:
+            is_made = place not in before.lengths and makes_lists(before.containers.get(place[:-1]))
+            if not is_made and (place not in before.lengths or before.lengths[place] == length):
                 continue
             values = value_at(now.values, place)
             if not all(is_element(value, lambda leaf: structure.kind(leaf) is not None and not isinstance(leaf, Long)) for value in values):
                 self._peel(place)
+            if is_made:
+                plan.made.append(place)
             example = values[-1] if values else value_at(before.values, place)[-1] if value_at(before.values, place) else None
             plan.lists[place] = example
             is_new = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import sys
+from collections import OrderedDict, defaultdict
 from functools import lru_cache
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -14,6 +15,8 @@ import torch
 from .deques import Deque
 from .long import Compound
 
+#: Dictionaries whose values may change.
+DICTIONARIES = (dict, OrderedDict, defaultdict)
 #: Objects with more attributes are taken as they are.
 _MOST = 64
 _OTHERS = (type, ModuleType, enum.Enum, BaseException, torch.Tensor, torch.nn.Module, list, tuple, dict, set, str)
@@ -51,7 +54,7 @@ def remade(value: Any, items: list[Any]) -> Any:
 
 def is_kept(value: Any) -> bool:
     """Whether it is a list, dictionary, or list of several tensors, whose parts may change."""
-    return type(value) in (list, dict) or isinstance(value, Compound)
+    return type(value) is list or type(value) in DICTIONARIES or isinstance(value, Compound)
 
 
 def item_at(container: Any, key: Any) -> Any:
@@ -74,7 +77,12 @@ def items_of(container: Any) -> list[tuple[Any, Any]]:
         return list(container.parts.items())
     if is_object(container):
         return list(vars(container).items())
-    return list(container.items()) if type(container) is dict else list(enumerate(container))
+    return list(container.items()) if type(container) in DICTIONARIES else list(enumerate(container))
+
+
+def makes_lists(value: Any) -> bool:
+    """Whether it is a `defaultdict(list)`."""
+    return type(value) is defaultdict and value.default_factory is list
 
 
 def copy_of(value: Any) -> Any:
@@ -88,4 +96,4 @@ def copy_of(value: Any) -> Any:
     return made
 
 
-__all__ = ["copy_of", "is_kept", "is_object", "is_tuple", "item_at", "items_of", "remade", "set_item"]
+__all__ = ["DICTIONARIES", "copy_of", "is_kept", "is_object", "is_tuple", "item_at", "items_of", "makes_lists", "remade", "set_item"]

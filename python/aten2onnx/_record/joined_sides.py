@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from .containers import copy_of, is_object, is_tuple, remade
+from .containers import DICTIONARIES, copy_of, is_object, is_tuple, remade
 from .grown import Grown, OtherSizes
 from .long import Compound, Long
 from .numbers import Number
@@ -55,7 +55,7 @@ class JoinedSides:
             return found
         if is_object(mine) and type(mine) is type(theirs) and list(vars(mine)) == list(vars(theirs)):
             return self._merged_objects(mine, theirs, name)
-        if type(mine) is dict and type(theirs) is dict and list(mine) == list(theirs):
+        if type(mine) in DICTIONARIES and type(mine) is type(theirs) and list(mine) == list(theirs):
             items = {key: self.merged(item, theirs[key], name) for key, item in mine.items()}
             found = self._same_or_new(mine, theirs)
             found.update(items)

@@ -135,6 +135,7 @@ class Loops:
         if loop.turns >= _MOST:
             raise NoBothSides(f"a loop of more than {_MOST} turns", loop.line)
         loop.counters.append(counter)
+        recorder.counters.add(counter.key)
         _mark(recorder, TURN, loop, counter)
         loop.turns += 1
         return Number(loop.turns - 1, "item", (counter,), recorder.ask)

@@ -1,7 +1,7 @@
-"""Lists of one element as many times as a size says (`[None] * n`), to whose places the turns of a loop write, as a run has them that notes loops turn by turn.
+"""Lists of one element as many times as a size says (`[None] * n`), to whose places turns write, in runs that note loops turn by turn.
 
-The list has its elements. A number that chooses a place stays no number of the file: so it must be that of the turn, counted from the first place or from the last,
-and the loop makes as many turns as the list has places. All else is for lowered code.
+The list has its elements. A number that chooses a place is none of the file: so it must be that of the turn, counted from the first place or from the last, and
+the loop makes as many turns as the list has places. All else is for lowered code.
 """
 
 from __future__ import annotations
@@ -15,12 +15,8 @@ import torch
 from .numbers import Number, number_of, plain
 from .places import line_of_model
 from .recorder import Recorder
+from .sums import Sum, difference, plain_sum, sum_of
 from .turns import NoBothSides, key_of
-
-#: A sum of numbers: how many times each is in it. A plain number is so many times 1.
-_Sum = dict[Any, int]
-_ONE = "one"
-
 
 class Slots(list):  # type: ignore[type-arg]
     """A list of one element as many times as a number of the file says.
@@ -28,6 +24,8 @@ class Slots(list):  # type: ignore[type-arg]
     Attributes:
         count: This number.
     """
+
+    count: Any  # type: ignore[assignment]
 
     def __init__(self, element: Any, count: Any) -> None:
         super().__init__([element] * max(plain(count), 0))
@@ -50,7 +48,7 @@ class Slots(list):  # type: ignore[type-arg]
         if number is None:
             return index
         if not self._is_known(number):
-            raise NoBothSides("a number chooses an element of a list, and is not that of the turn of a loop over all of its elements", line_of_model())
+            raise NoBothSides("the place in a list that a number chooses is not recorded (append to a list, or write to a tensor, in its place)", line_of_model())
         return number.value
 
     def _is_known(self, number: Number) -> bool:
@@ -60,18 +58,18 @@ class Slots(list):  # type: ignore[type-arg]
             return False
         length = _length(self.count)
         known = frozenset(key_of(number_of(loop.count)) for loop in recorder.loops.running if number_of(loop.count) is not None)
-        place = _sum_of(number, known)
+        place = sum_of(number, known)
         for loop in recorder.loops.running:
             turn, rest = ("value", loop.counters[-1].key), dict(place)
             sign = rest.pop(turn, 0)
             if loop.count is None or sign not in (1, -1):
                 continue
-            missing = _plain(_difference(length, _length(loop.count)))
+            missing = plain_sum(difference(length, _length(loop.count)))
             if missing is None or not (missing == 0 or (self._is_empty and missing in (-1, 1))):
                 return False
             if sign == 1:
-                return _plain(rest) in (-1, 0, 1)
-            return _plain(rest) in (-2, -1) or _plain(_difference(rest, length)) in (-2, -1, 0)
+                return plain_sum(rest) in (-1, 0, 1)
+            return plain_sum(rest) in (-2, -1) or plain_sum(difference(rest, length)) in (-2, -1, 0)
         return False
 
     def _refused(self, *_: Any, **__: Any) -> Any:
@@ -80,50 +78,12 @@ class Slots(list):  # type: ignore[type-arg]
     append = extend = insert = pop = remove = clear = __delitem__ = __iadd__ = __imul__ = _refused  # type: ignore[assignment,method-assign]
 
 
-def _sum_of(number: Any, known: frozenset[Any] = frozenset()) -> _Sum:
-    """What a number is the sum of. `known` are numbers `max(a, 0)` that are `a`."""
-    if not isinstance(number, Number):
-        return {_ONE: int(number)} if number else {}
-    a, b = (*number.operands, None, None)[:2]
-    if number.function in ("add", "sub"):
-        return _difference(_sum_of(a, known), _times(_sum_of(b, known), -1 if number.function == "add" else 1))
-    if number.function == "neg":
-        return _times(_sum_of(a, known), -1)
-    if number.function == "sym_max" and b == 0 and (key_of(number) in known or _is_size(_sum_of(a, known))):
-        return _sum_of(a, known)
-    if number.function == "mul" and type(plain(b)) is int and not isinstance(b, Number):
-        return _times(_sum_of(a, known), b)
-    if number.function == "mul" and type(plain(a)) is int and not isinstance(a, Number):
-        return _times(_sum_of(b, known), a)
-    return {key_of(number.operands[0]) if number.function == "item" else key_of(number): 1}
-
-
-def _is_size(summed: _Sum) -> bool:
-    """Whether a sum is a size, and so not less than 0."""
-    (key, count), *more = (*summed.items(), (None, 0))
-    return count == 1 and len(more) == 1 and type(key) is tuple and key[0] == "size"
-
-
-def _times(summed: _Sum, factor: int) -> _Sum:
-    return {key: factor * count for key, count in summed.items() if factor}
-
-
-def _difference(one: _Sum, other: _Sum) -> _Sum:
-    found = {key: one.get(key, 0) - other.get(key, 0) for key in (*one, *other)}
-    return {key: count for key, count in found.items() if count}
-
-
-def _plain(summed: _Sum) -> int | None:
-    """The plain number that a sum is; None if it is none."""
-    return summed.get(_ONE, 0) if summed.keys() <= {_ONE} else None
-
-
-def _length(count: Any) -> _Sum:
+def _length(count: Any) -> Sum:
     """A length, or a number of turns, as a sum. Neither is less than 0."""
     number = number_of(count)
     if number is not None and number.function == "sym_max" and number.operands[1] == 0:
         number = number.operands[0]
-    return _sum_of(plain(count) if number is None else number)
+    return sum_of(plain(count) if number is None else number)
 
 
 def _repeated(elements: Any, count: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .grown import Grown, tensor
+from .grown import DTYPES, Grown, tensor
 from .long import Compound, Long
 from .numbers import number_of, plain
 from .places import line_of_model
@@ -29,7 +29,7 @@ class Unwritten(TypeError):
 class Slotted(Compound):
     """A list of which turns or sides write elements.
 
-    Its parts are flags of the places that were written to, and, as soon as there is one, a list of the elements, with something that nobody reads in all other places.
+    Its parts are flags of the places that were written to, and, as soon as there is one, a list of the elements, with something that nobody reads in other places.
     """
 
     def __init__(self, count: Any, line: Any) -> None:
@@ -70,9 +70,8 @@ class Slotted(Compound):
                 raise self.other()
             return Slotted(len(elements), self.line)
         found = Slotted(len(elements), self.line)
-        found.parts = {"flags": self.flags.of([True] * len(elements)), "values": _list_of(elements[0], self.line) if self.values is None else self.values.of(elements)}
-        if self.values is None and len(elements) > 1:
-            found.parts["values"] = found.values.of(elements)
+        known = _list_of(elements[0], self.line) if self.values is None else self.values
+        found.parts = {"flags": self.flags.of([True] * len(elements)), "values": known.of(elements)}
         return found
 
     def joined(self, others: list[Any]) -> Slotted:
@@ -118,7 +117,7 @@ class Slotted(Compound):
         if value is None:
             self.flags.set(index, False)
             return
-        if not is_element(value, lambda leaf: _structure().kind(leaf) is not None and not isinstance(leaf, Long)):
+        if not _is_element(value):
             raise self.other()
         self.begin(lambda: _list_of(value, self.line))
         self.values.set(index, value)
@@ -164,14 +163,26 @@ def _list_of(element: Any, line: Any) -> Any:
     return long_list([element], element, key, structure.turns.lengths, lambda axis, size, key: size, line)
 
 
-def repeated(structure: Any, element: Any, count: Any, line: Any) -> Any:
-    """`[element] * count`; None if lists of loops do not have such elements."""
+def repeated(structure: Any, elements: Any, count: Any) -> Any:
+    """`[element] * count` or `count * [element]`, in which a number of the file may be the count."""
+    if type(elements) is not list:
+        elements, count = count, elements
+    number, line = number_of(count), line_of_model()
+    if number is None or structure.turns._is_static(number) or len(elements) != 1 or structure.recorder.fakes is not None:
+        return elements * count
+    element, kind = elements[0], type(plain(elements[0]))
     count = torch.sym_max(count, 0)
     if element is None:
         return Slotted(count, line)
-    if not isinstance(element, (torch.Tensor, tuple)) or not is_element(element, lambda leaf: structure.kind(leaf) is not None and not isinstance(leaf, Long)):
-        return None
+    if kind in DTYPES:
+        return Grown(torch.full([count], element, dtype=DTYPES[kind]), kind, line)
+    if not isinstance(element, (torch.Tensor, tuple)) or not _is_element(element):
+        return elements * count
     return _list_of(element, line).taken(torch.full([count], 0, dtype=torch.int64))
+
+
+def _is_element(value: Any) -> bool:
+    return is_element(value, lambda leaf: _structure().kind(leaf) is not None and not isinstance(leaf, Long))
 
 
 def is_none(structure: Any, value: Any) -> Any:

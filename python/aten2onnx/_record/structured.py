@@ -22,7 +22,7 @@ from .align import kind_of
 from .attempts import Attempt
 from .caught import is_caught_in
 from .deques import items_of
-from .grown import DTYPES, Grown, OtherSizes
+from .grown import Grown, OtherSizes
 from .joined_sides import JoinedSides
 from .long import Long
 from .loops import Mark, Walkable
@@ -211,21 +211,12 @@ class Structure:
 
     def repeated_list(self, elements: Any, count: Any) -> Any:
         """`[element] * count`."""
-        if type(elements) is not list:
-            elements, count = count, elements
-        number = number_of(count)
-        if number is None or self.turns._is_static(number) or len(elements) != 1 or self.recorder.fakes is not None:
-            return elements * count
-        if not is_number(elements[0]):
-            made = repeated(self, elements[0], count, line_of_model())
-            return elements * count if made is None else made
-        kind = type(plain(elements[0]))
-        return Grown(torch.full([torch.sym_max(count, 0)], elements[0], dtype=DTYPES[kind]), kind, line_of_model())
+        return repeated(self, elements, count)
 
     def nones(self, values: Any) -> Any:
         """`[None for _ in values]`."""
         walk = rows_of(values)
-        return [None for _ in values] if walk is None else self.repeated_list([None], walk.count)
+        return [None for _ in values] if walk is None else repeated(self, [None], walk.count)
 
     # What is written down.
     @contextmanager

@@ -88,11 +88,12 @@ OWN = (NoBothSides, Unrecorded, OtherSizes, Again, Peel)
 
 @dataclass
 class Plan:
-    """What is known of a loop: what it carries, its lists, numbers that are tensors in other turns, containers in whose place turns put others, and whether it makes
-    one turn at most."""
+    """What is known of a loop: what it carries, its lists, those that it makes in a `defaultdict(list)`, numbers that are tensors in other turns, containers in whose place
+    turns put others, and whether it makes one turn at most."""
 
     carried: dict[Place, Any] = field(default_factory=dict)
     lists: dict[Place, Any] = field(default_factory=dict)
+    made: list[Place] = field(default_factory=list)
     tensors: dict[Place, Any] = field(default_factory=dict)
     replaced: set[Place] = field(default_factory=set)
     is_early: bool = False
