@@ -208,8 +208,7 @@ def test_lists_whose_places_turns_write_to(kind) -> None:
 
 def test_places_in_order_are_a_scan_output_and_not_copied_in_each_turn() -> None:
     program = aten2onnx.export(Forward().eval(), (torch.rand(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
-    assert program.report.operators["Loop"] == 1
-    assert not any(name.startswith("Scatter") for name in program.report.operators)
+    assert any("it carries 1 tensor." in note for note in program.report.notes)
 
 
 class Moved(nn.Module):

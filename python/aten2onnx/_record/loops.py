@@ -380,6 +380,8 @@ def _note(name: Name, value: Any, found: dict[Name, Any], seen: set[int], record
 
 def _note_parts(name: Name, value: Any, found: dict[Name, Any], seen: set[int], recorder: Recorder, steps: int) -> None:
     seen.add(id(value))
+    if getattr(value, "is_by_turn", False):
+        return  # the elements are what turns have made
     if isinstance(value, (list, tuple, deque)) and len(value) <= _ELEMENTS:
         for index, item in enumerate(value):
             _note((*name, index), item, found, seen, recorder, steps)

@@ -23,8 +23,10 @@ class Slots(list):  # type: ignore[type-arg]
 
     Attributes:
         count: This number.
+        is_by_turn: Elements have no names of their own: turns write each to its place.
     """
 
+    is_by_turn = True
     count: Any  # type: ignore[assignment]
 
     def __init__(self, element: Any, count: Any) -> None:
