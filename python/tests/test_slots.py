@@ -1,4 +1,4 @@
-"""Lists of one element as many times as a size says, deques, windows and `defaultdict(list)` that loops write to, held against PyTorch at other sizes and data."""
+"""Lists of one element as many times as a size says, deques, windows and `defaultdict(list)` that loops write to, held against PyTorch."""
 
 from __future__ import annotations
 

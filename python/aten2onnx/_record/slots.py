@@ -50,7 +50,7 @@ class Slots(list):  # type: ignore[type-arg]
         if number is None:
             return index
         if not self._is_known(number):
-            raise NoBothSides("the place in a list that a number chooses is not recorded (append to a list, or write to a tensor, in its place)", line_of_model())
+            raise NoBothSides("the place in a list that a number chooses is not recorded (append to a list, or write to a tensor)", line_of_model())
         return number.value
 
     def _is_known(self, number: Number) -> bool:

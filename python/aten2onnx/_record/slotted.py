@@ -29,7 +29,7 @@ class Unwritten(TypeError):
 class Slotted(Compound):
     """A list of which turns or sides write elements.
 
-    Its parts are flags of the places that were written to, and, as soon as there is one, a list of the elements, with something that nobody reads in other places.
+    Its parts are flags of the places that were written to, and, as soon as there is one, a list of the elements. In other places it has what nobody reads.
     """
 
     def __init__(self, count: Any, line: Any) -> None:

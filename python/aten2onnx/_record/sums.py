@@ -51,7 +51,7 @@ def plain_sum(summed: Sum) -> int | None:
 
 
 def from_front(index: Any, size: Any, counters: set[int]) -> Any:
-    """An index that is counted from the front, as rules for writes take it. `counters` are the keys of numbers of turns, which like sizes are not less than 0."""
+    """An index that is counted from the front, as rules for writes take it. `counters` are the keys of numbers of turns: they and sizes are not below 0."""
     number = number_of(index)
     if number is None:
         return index
