@@ -395,11 +395,9 @@ mod slow {
         fs::create_dir(folder.path().join("own")).unwrap();
         let mut count = 0;
         for block in page.blocks {
-            if let ("opmap", file) = (block.language.as_str(), &block.rest) {
-                if !file.is_empty() {
-                    fs::write(folder.path().join("own").join(Path::new(file).file_name().unwrap()), &block.text)
-                        .unwrap();
-                }
+            if block.language == "opmap" {
+                let name = Path::new(&block.rest).file_name().unwrap();
+                fs::write(folder.path().join("own").join(name), &block.text).unwrap();
             }
             if block.language != "sh" || block.rest != "walk" {
                 continue;
