@@ -122,7 +122,7 @@ class Stacked(Experts):
 def test_experts_are_right_for_all_numbers_of_tokens(kind) -> None:
     torch.manual_seed(0)
     model = kind().eval()
-    program = aten2onnx.export(model, (torch.randn(6, 4),), "model.onnx", dynamic_shapes={"x": {0: "n"}})
+    program = aten2onnx.export(model, (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}})
     tokens = set()
     for n in (1, 2, 3, 4, 5, 9, 17):
         for scale in (1, -3):
@@ -148,7 +148,7 @@ def test_a_value_of_one_row_is_written_as_others_are() -> None:
     model = Row().eval()
     one = torch.zeros(6, dtype=torch.bool)
     one[2] = True
-    program = aten2onnx.export(model, (torch.randn(6, 4), one), "model.onnx", dynamic_shapes={"x": {0: "n"}, "mask": {0: "n"}})
+    program = aten2onnx.export(model, (torch.randn(6, 4), one), dynamic_shapes={"x": {0: "n"}, "mask": {0: "n"}})
     for n in (2, 3, 5, 8):
         for count in range(1, n + 1):
             x, mask = torch.randn(n, 4), torch.arange(n) < count

@@ -252,7 +252,7 @@ def check(program, model) -> None:
 def test_functions_and_objects_are_right(kind) -> None:
     torch.manual_seed(0)
     model = kind().eval()
-    program = aten2onnx.export(model, (torch.randn(6, 4),), "model.onnx", dynamic_shapes={"x": {0: "n"}})
+    program = aten2onnx.export(model, (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}})
     assert not [note for note in program.report.notes if "is right only" in note]
     check(program, model)
 
@@ -260,7 +260,7 @@ def test_functions_and_objects_are_right(kind) -> None:
 def test_what_stood_there_before_a_side_stays_as_it_is() -> None:
     torch.manual_seed(0)
     model = ReplacedOnSides().eval()
-    program = aten2onnx.export(model, (torch.randn(6, 4),), "model.onnx", dynamic_shapes={"x": {0: "n"}}, max_runs=2)
+    program = aten2onnx.export(model, (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, max_runs=2)
     assert program.report.operators["If"] >= 1
     check(program, model)
 
@@ -282,7 +282,7 @@ class Told(Net):
 
 def test_a_generator_that_its_reader_tells_something_is_refused() -> None:
     with pytest.raises(aten2onnx.CaptureError, match=r"test_folds\.py"):
-        aten2onnx.export(Told().eval(), (torch.randn(6, 4),), "model.onnx", dynamic_shapes={"x": {0: "n"}}, capture="record")
+        aten2onnx.export(Told().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
 
 
 class NoRows(Net):
@@ -298,7 +298,7 @@ class NoRows(Net):
 def test_a_loop_without_a_turn_at_the_example_makes_turns_at_other_data() -> None:
     torch.manual_seed(0)
     model = NoRows().eval()
-    program = aten2onnx.export(model, (torch.rand(6, 4),), "model.onnx", dynamic_shapes={"x": {0: "n"}})
+    program = aten2onnx.export(model, (torch.rand(6, 4),), dynamic_shapes={"x": {0: "n"}})
     for n in (1, 3, 6, 9):
         for scale in (1, 4):
             x = torch.randn(n, 4) * scale
@@ -334,5 +334,5 @@ class Depth(Net):
 def test_a_function_that_calls_itself_without_end_is_refused_soon(kind) -> None:
     begin = time.process_time()
     with pytest.raises(aten2onnx.CaptureError, match=r"test_folds\.py"):
-        aten2onnx.export(kind().eval(), (torch.randn(6, 4),), "model.onnx", dynamic_shapes={"x": {0: "n"}}, capture="record")
+        aten2onnx.export(kind().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
     assert time.process_time() - begin < 30
