@@ -71,3 +71,20 @@ def test_assertions_are_listed() -> None:
     program = aten2onnx.export(Net().eval(), (torch.ones(3),), keep_assertions=True)
     assert any("assert" in note for note in program.report.notes), program.report.notes
     assert not aten2onnx.export(Net().eval(), (torch.ones(3),)).report.notes
+
+
+def test_a_place_that_only_the_run_knows_may_count_from_the_end() -> None:
+    class Net(nn.Module):
+        def forward(self, x, place):
+            out = torch.zeros_like(x)
+            at = place.item()
+            out[-at].add_(x[0])
+            out[at] = x[1]
+            out[x.shape[0] // 2 - x.shape[0]] = x[2]
+            return out, x.narrow(0, -(x.shape[0] // 2), 2)
+
+    net = Net().eval()
+    program = aten2onnx.export(net, (torch.randn(6, 3), torch.tensor(2)), dynamic_shapes=({0: "n"}, None))
+    for size, place in ((4, 1), (5, -1), (6, 3), (9, -2)):
+        args = (torch.randn(size, 3), torch.tensor(place))
+        torch.testing.assert_close(tuple(program(*args)), net(*args))
