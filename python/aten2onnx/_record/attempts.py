@@ -48,7 +48,6 @@ class Attempt:
         self._note_changes(start, now)
         params = self._give_params(now)
         index = scalar_value(self.recorder.next_key(), int)
-        self.recorder.counters.add(index.key)
         counter = symbolic(Number(done, "item", (index,), self.recorder.ask))
         entered = Snapshot(turns.get())
         block = Block()

@@ -12,7 +12,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .fakes import IsFake, run_plainly
-from .places import kind_of_file, tree_of
+from .places import kind_of_file, nodes_of
 from .swapped import Spot, can_swap
 
 _log = logging.getLogger(__name__)
@@ -42,11 +42,10 @@ def loop_spots(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def _spots(code: CodeType) -> list[Spot]:
-    tree = tree_of(code.co_filename)
     lines = [line for _, _, line in code.co_lines() if line is not None]
-    if tree is None or not lines:
+    if not lines:
         return []
-    numbers = {getattr(node, "lineno", None) or node.target.lineno for node in ast.walk(tree) if isinstance(node, _LOOPS)}
+    numbers = {getattr(node, "lineno", None) or node.target.lineno for node in nodes_of(code.co_filename, *_LOOPS)}
     spots = [(code.co_filename, number) for number in numbers if min(lines) <= number <= max(lines)]
     return list(filter(can_swap, spots))
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .numbers import Number, is_from_data, number_of, plain, symbolic
-from .places import kind_of_file, kind_of_frame, line_of_model, tree_of
+from .places import kind_of_file, kind_of_frame, line_of_model, nodes_of
 from .tensors import Tracked, scalar_value
 from .turns import NoBothSides
 
@@ -90,9 +90,8 @@ class Loop:
     @property
     def has_else(self) -> bool:
         """Whether it has an `else`, which runs if it is not left."""
-        tree = tree_of(self.line.file)
-        kinds = (ast.For, ast.While)
-        return any(isinstance(node, kinds) and node.orelse and node.lineno <= self.line.number <= node.body[0].lineno for node in (ast.walk(tree) if tree is not None else ()))
+        loops = nodes_of(self.line.file, ast.For, ast.While)
+        return any(node.orelse and node.lineno <= self.line.number <= node.body[0].lineno for node in loops)
 
 
 class Loops:
@@ -135,7 +134,6 @@ class Loops:
         if loop.turns >= _MOST:
             raise NoBothSides(f"a loop of more than {_MOST} turns", loop.line)
         loop.counters.append(counter)
-        recorder.counters.add(counter.key)
         _mark(recorder, TURN, loop, counter)
         loop.turns += 1
         return Number(loop.turns - 1, "item", (counter,), recorder.ask)
@@ -283,10 +281,9 @@ def _mark(recorder: Recorder, mark: Mark, loop: Loop, result: Any) -> None:
 @lru_cache(maxsize=1024)
 def _extent(file: str, number: int) -> tuple[int, int]:
     """The first and the last line of the innermost `while` whose condition has a line."""
-    tree = tree_of(file)
     found = (number, number)
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.While) and node.test.lineno <= number <= (node.test.end_lineno or number):
+    for node in nodes_of(file, ast.While):
+        if node.test.lineno <= number <= (node.test.end_lineno or number):
             found = (node.lineno, node.end_lineno or number)
     return found
 
@@ -294,17 +291,15 @@ def _extent(file: str, number: int) -> tuple[int, int]:
 @lru_cache(maxsize=1024)
 def _is_return_in(file: str, loop: int, number: int) -> bool:
     """Whether a line is in a `return` in the loop on another line."""
-    tree = tree_of(file)
-    loops = [node for node in (ast.walk(tree) if tree is not None else ()) if isinstance(node, (ast.For, ast.While)) and node.lineno <= loop < node.body[0].lineno]
+    loops = [node for node in nodes_of(file, ast.For, ast.While) if node.lineno <= loop < node.body[0].lineno]
     return any(isinstance(node, ast.Return) and node.lineno <= number <= (node.end_lineno or number) for one in loops for node in ast.walk(one))
 
 
 @lru_cache(maxsize=1024)
 def leaving_answer(file: str, number: int) -> bool | None:
     """The answer with which a branch on a line leaves a loop, by `break` or `return`; None if it does not."""
-    tree = tree_of(file)
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.If) and node.test.lineno <= number <= (node.test.end_lineno or number):
+    for node in nodes_of(file, ast.If):
+        if node.test.lineno <= number <= (node.test.end_lineno or number):
             for answer, body in ((True, node.body), (False, node.orelse)):
                 if body and isinstance(body[-1], (ast.Break, ast.Return)):
                     return answer

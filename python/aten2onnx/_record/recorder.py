@@ -123,8 +123,6 @@ class Recorder(TorchDispatchMode):
         self.ranked: list[Any] = []
         #: Loops that are noted turn by turn; None if none are.
         self.loops: Loops | None = None
-        #: The keys of numbers of turns.
-        self.counters: set[int] = set()
         #: What lowered code calls in place of branches and loops; None if no code is lowered.
         self.structure: Any = None
         for name, tensor in named_tensors(model):

@@ -36,7 +36,6 @@ from .recorder import Recorder, Unrecorded
 from .slots import Slots
 from .sources import has_line, names_without_use
 from .states import UNDEFINED
-from .sums import from_front
 from .tensors import Tracked, has_foreign, sizes_of
 from .walks import FUNCTIONS, WALKS, note_line, numbers_of
 from .writes import write_whole
@@ -443,7 +442,7 @@ def _setitem(tensor: Any, index: Any, value: Any) -> Any:
     parts = _parts_with_cuts(index)
     if parts is None:
         return None if write_whole(tensor, index if isinstance(index, tuple) else (index,), value) else NotImplemented
-    found, rest = _cut(tensor, parts, True)
+    found, rest = _cut(tensor, parts)
     if all(isinstance(part, slice) for part in rest):
         rest = [Ellipsis]
     if not write_whole(found, tuple(rest), value):
@@ -492,7 +491,7 @@ def _of_numbers(part: Any) -> Any:
     return slice(_item(part.start), _item(part.stop), _item(part.step))
 
 
-def _cut(tensor: Any, parts: Any, is_written: bool = False) -> tuple[Any, list[Any]]:
+def _cut(tensor: Any, parts: Any) -> tuple[Any, list[Any]]:
     """A tensor with the slices of an index taken, and the rows that numbers choose, and the rest of the index."""
     used = sum(_axes_of(part) for part in parts)
     axis, found, rest = 0, tensor, []
@@ -500,8 +499,7 @@ def _cut(tensor: Any, parts: Any, is_written: bool = False) -> tuple[Any, list[A
         if part is Ellipsis:
             axis += tensor.actual.dim() - used
         if isinstance(part, torch.SymInt):
-            place = from_front(part, sizes_of(found)[axis], tensor.recorder.counters) if is_written else part
-            found = aten.select.int(found, axis, place)
+            found = aten.select.int(found, axis, part)
             continue
         if isinstance(part, slice) and _is_cut(part):
             found = aten.slice.Tensor(found, axis, part.start, part.stop, 1 if part.step is None else part.step)

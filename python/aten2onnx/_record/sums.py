@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .numbers import Number, number_of, plain, symbolic
+from .numbers import Number, plain
 from .turns import key_of
 
 #: How many times each number is in a sum. A plain number is so many times 1.
@@ -50,18 +50,4 @@ def plain_sum(summed: Sum) -> int | None:
     return summed.get(ONE, 0) if summed.keys() <= {ONE} else None
 
 
-def from_front(index: Any, size: Any, counters: set[int]) -> Any:
-    """An index that is counted from the front, as rules for writes take it. `counters` are the keys of numbers of turns: they and sizes are not below 0."""
-    number = number_of(index)
-    if number is None:
-        return index
-    summed = sum_of(number)
-    is_known = all(key == ONE or key[0] == "size" or (key[0] == "value" and key[1] in counters) for key in summed)
-    if is_known and all(count >= 0 for count in summed.values()):
-        return index
-    if is_known and all(count <= 0 for count in summed.values()) and ONE in summed:
-        return index + size
-    return symbolic(number.lt(0).sym_ite(index + size, number))  # type: ignore[attr-defined]
-
-
-__all__ = ["ONE", "Sum", "difference", "from_front", "plain_sum", "sum_of"]
+__all__ = ["ONE", "Sum", "difference", "plain_sum", "sum_of"]
