@@ -5,6 +5,8 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
+use super::files_below;
+
 /// The SHA-256 of bytes, in hexadecimal digits.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::new(), |mut text, byte| {
@@ -18,24 +20,15 @@ pub fn sha256(bytes: &[u8]) -> String {
 /// # Errors
 /// What cannot be read.
 pub fn folder_digest(folder: &Path) -> Result<String, String> {
-    let mut open = vec![folder.to_owned()];
-    let mut lines = Vec::new();
-    while let Some(next) = open.pop() {
-        let failed = |e: std::io::Error| format!("{}: {e}", next.display());
-        for entry in std::fs::read_dir(&next).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            let kind = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-            if path.is_dir() {
-                open.push(path);
-            } else if matches!(kind, "opmap" | "txt" | "toml" | "proto") {
-                let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-                let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-                lines.push(format!("{} {name}\n", sha256(&bytes)));
-            }
+    let mut lines = String::new();
+    for (name, path) in files_below(folder, &[])? {
+        let kind = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        if matches!(kind, "opmap" | "txt" | "toml" | "proto") {
+            let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            let _ = writeln!(lines, "{} {name}", sha256(&bytes));
         }
     }
-    lines.sort_by(|a, b| a.get(64..).cmp(&b.get(64..)));
-    Ok(sha256(lines.concat().as_bytes()))
+    Ok(sha256(lines.as_bytes()))
 }
 
 #[cfg(test)]

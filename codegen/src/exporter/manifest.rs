@@ -6,12 +6,10 @@ use std::fmt::Write as _;
 use super::{Files, Owner, Request, sha256};
 
 /// What is read of a manifest.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, serde::Deserialize)]
 pub struct Manifest {
     /// The name of the exporter.
     pub name: String,
-    /// Lines that tell what it was made from.
-    pub made_from: BTreeMap<String, String>,
     /// Digests of generated files.
     pub generated: BTreeMap<String, String>,
     /// Digests of the files that the vendor began with.
@@ -49,45 +47,11 @@ fn quoted(text: &str) -> String {
 }
 
 impl Manifest {
-    /// Reads a manifest, which has one value a line.
+    /// Reads a manifest.
     ///
     /// # Errors
-    /// The line that is damaged.
+    /// The line that is damaged, or the part that it lacks.
     pub fn parse(text: &str) -> Result<Manifest, String> {
-        let mut manifest = Manifest::default();
-        let mut section = String::new();
-        for (number, line) in text.lines().enumerate() {
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-                section = name.to_owned();
-                continue;
-            }
-            let (key, value) =
-                pair(line).ok_or_else(|| format!("line {}: `{line}` is not `key = \"value\"`", number + 1))?;
-            match section.as_str() {
-                "" if key == "name" => manifest.name = value,
-                "" => {
-                    manifest.made_from.insert(key, value);
-                }
-                "generated" => {
-                    manifest.generated.insert(key, value);
-                }
-                _ => {
-                    manifest.beginning.insert(key, value);
-                }
-            }
-        }
-        if manifest.name.is_empty() {
-            return Err("it has no `name`".to_owned());
-        }
-        Ok(manifest)
+        toml::from_str(text).map_err(|error| error.to_string())
     }
-}
-
-fn pair(line: &str) -> Option<(String, String)> {
-    let (key, value) = line.split_once(" = ")?;
-    let value = value.strip_prefix('"')?.strip_suffix('"')?;
-    Some((key.trim_matches('"').to_owned(), value.replace("\\\"", "\"").replace("\\\\", "\\")))
 }

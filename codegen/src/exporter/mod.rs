@@ -6,7 +6,7 @@ mod runtime;
 mod update;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use aten2onnx_build::single_opset::Cut;
 
@@ -145,24 +145,40 @@ pub fn check_name(name: &str) -> Result<(), String> {
 /// # Errors
 /// What cannot be read.
 pub fn own_files(folder: &Path) -> Result<Vec<(String, String)>, String> {
-    let failed = |path: &Path, e: std::io::Error| format!("{}: {e}", path.display());
+    let mut found = Vec::new();
+    for (name, path) in files_below(folder, &[])? {
+        if path.extension().is_some_and(|e| e == "opmap") {
+            found.push((name, std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?));
+        }
+    }
+    if found.is_empty() {
+        return Err(format!("{}: there is no mapping file in this folder; they end in `.opmap`", folder.display()));
+    }
+    Ok(found)
+}
+
+/// The files below a folder, sorted: path in it, with `/`, and path. Files and folders with these names are left out.
+///
+/// # Errors
+/// What cannot be read.
+fn files_below(folder: &Path, without: &[&str]) -> Result<Vec<(String, PathBuf)>, String> {
     let mut open = vec![folder.to_owned()];
     let mut found = Vec::new();
     while let Some(next) = open.pop() {
-        for entry in std::fs::read_dir(&next).map_err(|e| failed(&next, e))? {
-            let path = entry.map_err(|e| failed(&next, e))?.path();
+        let failed = |e: std::io::Error| format!("{}: {e}", next.display());
+        for entry in std::fs::read_dir(&next).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            if path.file_name().is_some_and(|name| without.iter().any(|one| name == *one)) {
+                continue;
+            }
             if path.is_dir() {
                 open.push(path);
-            } else if path.extension().is_some_and(|e| e == "opmap") {
-                let text = std::fs::read_to_string(&path).map_err(|e| failed(&path, e))?;
+            } else {
                 let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-                found.push((name, text));
+                found.push((name, path));
             }
         }
     }
     found.sort();
-    if found.is_empty() {
-        return Err(format!("{}: there is no mapping file in this folder; they end in `.opmap`", folder.display()));
-    }
     Ok(found)
 }

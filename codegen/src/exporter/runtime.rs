@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use super::files_below;
+
 /// The crates that a workspace names.
 const NAMED: [&str; 2] = ["aten2onnx-rules", "aten2onnx-single"];
 
@@ -62,8 +64,9 @@ impl Runtime {
     /// What cannot be read.
     pub fn copied(&self) -> Result<Vec<(String, Vec<u8>)>, String> {
         let Runtime::Copied(checkout) = self else { return Ok(Vec::new()) };
-        let root = read(&checkout.join("Cargo.toml"))?;
-        let folders = folders_of(&root);
+        let path = checkout.join("Cargo.toml");
+        let root = read(&path)?;
+        let folders = folders_of(&parsed(&path, &root)?);
         let mut open: Vec<String> = NAMED.map(str::to_owned).to_vec();
         let mut crates = BTreeSet::new();
         let mut files = Vec::new();
@@ -73,8 +76,13 @@ impl Runtime {
             if !crates.insert(folder.clone()) {
                 continue;
             }
-            open.extend(needed_by(&read(&checkout.join(folder).join("Cargo.toml"))?));
-            gather(checkout, &checkout.join(folder), &mut files)?;
+            let path = checkout.join(folder).join("Cargo.toml");
+            open.extend(needed_by(&parsed(&path, &read(&path)?)?));
+            // Without its tests and what was built.
+            for (name, path) in files_below(&checkout.join(folder), &["tests", "target", "examples"])? {
+                let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+                files.push((format!("{folder}/{name}"), bytes));
+            }
         }
         files.push(("Cargo.toml".to_owned(), workspace_of(&root, &crates).into_bytes()));
         for name in ["LICENSE-APACHE", "LICENSE-MIT", "README.md"] {
@@ -100,29 +108,23 @@ fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
+/// A manifest of Cargo.
+fn parsed(path: &Path, text: &str) -> Result<toml::Table, String> {
+    text.parse().map_err(|e| format!("{}: {e}", path.display()))
+}
+
 /// The folders of the crates that the root's manifest names.
-fn folders_of(root: &str) -> BTreeMap<String, String> {
-    let entry = |line: &str| {
-        let (name, rest) = line.split_once(" = {")?;
-        let (_, rest) = rest.split_once("path = \"")?;
-        Some((name.to_owned(), rest.split('"').next()?.to_owned()))
-    };
-    root.lines().filter(|line| line.starts_with("aten2onnx")).filter_map(entry).collect()
+fn folders_of(root: &toml::Table) -> BTreeMap<String, String> {
+    let named = root.get("workspace").and_then(|workspace| workspace.get("dependencies")?.as_table());
+    let entry = |(name, value): (&String, &toml::Value)| Some((name.clone(), value.get("path")?.as_str()?.to_owned()));
+    named.into_iter().flatten().filter_map(entry).collect()
 }
 
 /// The crates of aten2onnx that a manifest depends on, without those of its tests.
-fn needed_by(manifest: &str) -> Vec<String> {
-    let mut section = "";
-    let mut found = Vec::new();
-    for line in manifest.lines() {
-        if line.starts_with('[') {
-            section = line;
-        } else if matches!(section, "[dependencies]" | "[build-dependencies]") && line.starts_with("aten2onnx-") {
-            let end = line.find(['.', ' ']).unwrap_or(line.len());
-            found.extend(line.get(..end).map(str::to_owned));
-        }
-    }
-    found
+fn needed_by(manifest: &toml::Table) -> Vec<String> {
+    let sections = ["dependencies", "build-dependencies"].map(|section| manifest.get(section)?.as_table());
+    let names = sections.into_iter().flatten().flat_map(toml::Table::keys);
+    names.filter(|name| name.starts_with("aten2onnx-")).cloned().collect()
 }
 
 /// The root's manifest with these crates alone, and without a package and profiles of its own.
@@ -133,24 +135,4 @@ fn workspace_of(root: &str, crates: &BTreeSet<String>) -> String {
     format!(
         "# The crates of aten2onnx that the exporter runs on.\n[workspace]\nmembers = [\n{members}]\nresolver = \"3\"\n\n{shared}"
     )
-}
-
-/// All files of a crate, without its tests and what was built.
-fn gather(checkout: &Path, folder: &Path, files: &mut Vec<(String, Vec<u8>)>) -> Result<(), String> {
-    let failed = |e: std::io::Error| format!("{}: {e}", folder.display());
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if matches!(name.as_str(), "tests" | "target" | "examples") {
-            continue;
-        }
-        if path.is_dir() {
-            gather(checkout, &path, files)?;
-        } else {
-            let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-            let shown = path.strip_prefix(checkout).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-            files.push((shown, bytes));
-        }
-    }
-    Ok(())
 }
