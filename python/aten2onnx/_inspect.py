@@ -10,7 +10,7 @@ from typing import cast
 from . import _arguments, _progress, _script
 from ._errors import require
 from ._facts import Inspected, Method, Port, Quantized, Reason
-from ._native import Program, Rules, chosen_opset
+from ._native import Program, chosen_opset
 from ._support import rules
 from ._types import Args, Branches, Capture, DynamicAxes, DynamicShapes, Model, Paths
 

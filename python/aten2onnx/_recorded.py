@@ -11,7 +11,6 @@ from typing import Any
 from ._branches import OpenBranch, branch_notes, check_branch_inputs, both_sides_of, explain, loops_of, refuses
 from ._decided import RANGE, branch_error, is_right_at_one, take_branches
 from ._empty import Emptied, asked_by_branch, asked_by_choices
-from ._calls import outputs
 from ._errors import CaptureError, Error, InputError
 from ._live import LiveProgram, absent
 from ._native import Program, Rules
@@ -203,9 +202,12 @@ def _capture_bounded(model: Any, name: str, wanted: Wanted, sums: dict[str, tupl
         if wanted.branches != "both" or not (both.lines or both.loops or _spots_of(error)):
             raise
         other = _capture_lowered(model, name, wanted, sums, rules, opset, both, error)
-        if other is None:
-            raise
-        return other
+        if other is not None:
+            return other
+        lowered = getattr(error, "lowered", None)
+        if isinstance(lowered, Exception) and getattr(lowered, "is_another", False):  # it says at which inputs
+            raise lowered from None
+        raise
 
 
 def _capture_rolled(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int) -> Captured | None:
@@ -335,7 +337,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         if has_ones and not isinstance(error, OpenBranch):
             error.help = _ONES
         raise
-    if both.lowered or both.made or both.rolled:
+    if both.lowered or both.made or both.rolled or runs[0].recorder.has_arrays:
         _try_out(recorded, model, arguments, runs[0], both, kept)
     if wanted.keep_results and not arguments.has_fakes:
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]

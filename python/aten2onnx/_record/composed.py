@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .branches import Ask, Carried, If, Item, Path, Rolled, Step, made_in, with_values, written_by
+from .branches import Ask, Carried, Item, Path, Rolled, Step, made_in, with_values, written_by
 from .join import Merger, _Join, _Private, like
 from .numbers import Number
 from .pruned import check_branches, without_unread

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from .arrays import Array
 from .deques import Deque
 from .long import Compound
 
@@ -27,7 +28,7 @@ _FOREIGN = frozenset("torch numpy aten2onnx onnx onnxruntime sympy logging".spli
 @lru_cache(maxsize=4096)
 def _holds_state(kind: type) -> bool:
     """Whether objects of a class are what their attributes are."""
-    if kind in (SimpleNamespace, Deque):
+    if kind in (SimpleNamespace, Deque, Array):
         return True
     if issubclass(kind, _OTHERS) or any("__slots__" in vars(base) or "__call__" in vars(base) for base in kind.__mro__[:-1]):
         return False

@@ -375,8 +375,8 @@ def _note(name: Name, value: Any, found: dict[Name, Any], seen: set[int], record
 
 def _note_parts(name: Name, value: Any, found: dict[Name, Any], seen: set[int], recorder: Recorder, steps: int) -> None:
     seen.add(id(value))
-    if getattr(value, "is_by_turn", False):
-        return  # the elements are what turns have made
+    if getattr(value, "is_by_turn", False) or isinstance(value, Walkable):
+        return  # the elements are what turns make
     if isinstance(value, (list, tuple, deque)) and len(value) <= _ELEMENTS:
         for index, item in enumerate(value):
             _note((*name, index), item, found, seen, recorder, steps)
@@ -413,10 +413,8 @@ class Walk:
         return self
 
     def __next__(self) -> Any:
-        from .recorder import Recorder
-
         recorder, frame = self.recorder, sys._getframe(1)
-        if self.is_over or Recorder.current is not recorder or recorder.loops is None:
+        if self.is_over or type(recorder).current is not recorder or recorder.loops is None:
             raise StopIteration
         loops = recorder.loops
         if self.loop is None:
@@ -429,10 +427,8 @@ class Walk:
         return self.make(symbolic(loops.turn(recorder, self.loop, frame)))
 
     def __del__(self) -> None:
-        from .recorder import Recorder
-
         recorder, loop = self.recorder, self.loop
-        if not self.is_over and loop is not None and loop.frame is not None and Recorder.current is recorder and recorder.loops is not None:
+        if not self.is_over and loop is not None and loop.frame is not None and type(recorder).current is recorder and recorder.loops is not None:
             recorder.loops.leave(recorder, loop, loop.frame, is_left=True)
 
 

@@ -119,6 +119,7 @@ class Recorder(TorchDispatchMode):
         self.turns: Turns | None = None
         #: The lines that take a tensor apart along a dimension that may have another size.
         self.walked: list[Line] = []
+        self.has_arrays = False
         #: Lines of branches with a tensor of size [0] on one side, and one of more dimensions on the other.
         self.ranked: list[Any] = []
         #: Loops that are noted turn by turn; None if none are.

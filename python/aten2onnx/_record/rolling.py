@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .align import kind_of
-from .alike import FEWEST, FewTurns, Held, TurnOfItems, Unalike, is_solid
+from .alike import FEWEST, FewTurns, Held, TurnOfItems, Unalike
 from .branches import Ask, Carried, Item, Rolled, Step, Turn, made_in, with_values, written_by
 from .join import _Private, like
 from .loops import CHOSEN, Loop

@@ -13,9 +13,11 @@ from torch.utils import _pytree as pytree
 from torch._dispatch.python import enable_python_dispatcher
 
 from .. import _capture
+from .arrays import outputs_of
 from .bounded import Reach
 from .counts import counted
 from .fakes import Fakes, IsFake, is_computed_with, lent, without_floats
+from .functions import Functions, taken_as_plain
 from .gradients import needs_gradients
 from .jacobians import computed_at_once
 from .keep import kept_whole
@@ -25,7 +27,7 @@ from .memory import collect_new
 from .nested import intercepted
 from .numbers import plain
 from .recorder import Recorder
-from .shadows import Changes, Functions, shadowed, taken_as_plain
+from .shadows import Changes, shadowed
 from .slots import repeated
 from .state import restored, seed_generators
 from .structured import Structure
@@ -236,7 +238,7 @@ def _recorded(
             returned = model(*args, **kwargs)
             if recorder.loops is not None:
                 recorder.loops.finish(recorder)
-        outputs, tree = pytree.tree_flatten(returned)
+        outputs, tree = outputs_of(returned)
         buffers = _new_buffers(model)
         results = [_copied(output) for output in outputs] if arguments.keep_results else []
     collect_new()

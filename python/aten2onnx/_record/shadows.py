@@ -17,38 +17,29 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import torch
-from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import _disable_current_modes
 
 from . import folds, grown
-from .arrays import elements_of
+from .arrays import Array, tensor_in
 from .grown import Grown
 from .deques import items_of
-from .hashed import hash_of, hash_of_bool
+from .functions import item_of
 from .kinds import Kind
 from .long import Compound, Long
 from .loops import Walkable
 from .numbers import Number, number_of, symbolic
-from .picked import module_at
-from .places import is_installed, kind_of_file, line_of_model
+from .places import is_installed, kind_of_file
 from .ranges import Numbers, list_, lists_ranges
-from .recorder import Recorder, Unrecorded
+from .recorder import Recorder
 from .slots import Slots
 from .sources import has_line, names_without_use
 from .states import UNDEFINED
-from .tensors import Tracked, has_foreign, sizes_of
-from .walks import FUNCTIONS, WALKS, note_line, numbers_of
-from .writes import write_whole
+from .tensors import Tracked, sizes_of
+from .walks import WALKS
 
-aten = torch.ops.aten
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
-
-def _item(value: Any) -> Any:
-    """The number in a tensor of one element, or the value as it is."""
-    if isinstance(value, torch.Tensor) and Recorder.current is not None and value.numel() == 1:
-        return value.item()
-    return value
+if "numpy" in sys.modules:  # PyTorch imports it, where it is installed
+    from . import numpys
 
 
 class _Kind(Kind):
@@ -61,8 +52,9 @@ class _Kind(Kind):
 
 
 def _converted(value: Any, to: type) -> Any:
+    value = tensor_in(value)
     if isinstance(value, torch.Tensor):
-        value = _item(value)
+        value = item_of(value)
     number = number_of(value)
     if number is None:
         return to(value)
@@ -83,6 +75,7 @@ class float_(metaclass=_Kind):
 
 def _len(value: Any) -> Any:
     value = items_of(value)
+    value = value.tensor if isinstance(value, Array) else value
     if isinstance(value, Tracked) and value.actual.dim() > 0:
         return sizes_of(value)[0]
     if isinstance(value, (Walkable, Long, Slots)):
@@ -94,6 +87,12 @@ def _len(value: Any) -> Any:
         if found is not None:
             return found
     return builtins.len(value)
+
+
+def _are_numbers(values: Any) -> bool:
+    """Whether there are two numbers at least, and one of them is another one at other inputs."""
+    is_open = any(isinstance(value, _SYMBOLIC) for value in values)
+    return len(values) > 1 and is_open and all(isinstance(value, (*_SYMBOLIC, int, float)) for value in values)
 
 
 def _extreme(name: str) -> Any:
@@ -108,10 +107,9 @@ def _extreme(name: str) -> Any:
             if found is not NotImplemented:
                 return found
         values = args[0] if len(args) == 1 and not kwargs and isinstance(args[0], (list, tuple)) else args
-        if kwargs or len(values) < 2 or not any(isinstance(value, _SYMBOLIC) for value in values):
-            return plain_one(*args, **kwargs)
-        if not all(isinstance(value, (*_SYMBOLIC, int, float)) for value in values):
-            return plain_one(*args, **kwargs)
+        if kwargs or not _are_numbers(values):
+            found = folds.extreme(name == "max", args, kwargs.get("key"), UNDEFINED) if len(args) > 1 and kwargs.keys() <= {"key"} else NotImplemented
+            return plain_one(*args, **kwargs) if found is NotImplemented else found
         found = values[0]
         for value in values[1:]:
             found = sym_one(found, value)
@@ -156,10 +154,25 @@ def _function_of_one(real: Any, method: str, as_float: bool) -> Any:
     return function
 
 
-def _functions(real: ModuleType, rounds_to_float: bool) -> dict[str, Any]:
+def _functions(real: Any, rounds_to_float: bool) -> dict[str, Any]:
     found = {name: _function_of_one(getattr(real, name), f"sym_{name}", False) for name in _OF_REALS if hasattr(real, name)}
     found |= {name: _function_of_one(getattr(real, name), name, rounds_to_float) for name in ("floor", "ceil", "trunc")}
     return found
+
+
+def _limits(real: Any) -> dict[str, Any]:
+    """NumPy's functions that keep a number within limits."""
+
+    def limit(name: str, sym_one: Any) -> Any:
+        plain_one = getattr(real, name)
+        return lambda a, b, *rest, **kwargs: plain_one(a, b, *rest, **kwargs) if rest or kwargs or not _are_numbers((a, b)) else sym_one(a, b)
+
+    def clip(value: Any, low: Any, high: Any, **kwargs: Any) -> Any:
+        if kwargs or not _are_numbers((value, low, high)):
+            return real.clip(value, low, high, **kwargs)
+        return torch.sym_min(torch.sym_max(value, low), high)
+
+    return {"maximum": limit("maximum", torch.sym_max), "minimum": limit("minimum", torch.sym_min), "clip": clip}
 
 
 def _prod(real: Any) -> Any:
@@ -181,15 +194,20 @@ def _shadow_of(name: str, value: Any) -> Any:
         return folds.OF_FUNCTIONS[id(value)]
     numpy = sys.modules.get("numpy")
     if numpy is not None and value is numpy:
-        return _Module(numpy, {**_functions(numpy, True), "prod": _prod(numpy.prod)})
+        seen = numpys.Namespace(numpy, numpys.by_torch, {})
+        return numpys.Namespace(numpy, numpys.by_torch, {**_functions(seen, True), **_limits(seen), "prod": _prod(seen.prod)})
     for real in (math, numpy):
         if real is not None and isinstance(name, str) and value is getattr(real, name, None) and (name in _OF_REALS or name in ("floor", "ceil", "trunc")):
             return _functions(real, real is numpy)[name]
+    if numpy is not None and callable(value) and isinstance(name, str) and value is getattr(numpy, getattr(value, "__name__", ""), None):
+        return numpys.function_of(value, getattr(numpys.by_torch, str(getattr(value, "__name__", "")), None))
     return None
 
 
 #: The classes of what may have a shadow: modules, and functions of math and NumPy.
-_SHADOWED = (ModuleType, type(math.sqrt), type(sys.modules["numpy"].sqrt)) if "numpy" in sys.modules else (ModuleType, type(math.sqrt))
+_SHADOWED = (ModuleType, type(math.sqrt), *((type(numpys.numpy.sqrt), type(numpys.numpy.stack)) if "numpy" in sys.modules else ()))
+
+
 def _sum(values: Any, start: Any = 0) -> Any:
     values = items_of(values)
     if isinstance(values, (Walkable, Compound)) and Recorder.current is not None and Recorder.current.structure is not None:
@@ -377,249 +395,3 @@ _CLASSES = frozenset(("int", "float"))
 def _asks_for_classes(file: str | None) -> bool:
     """Whether the code of a file asks for the class of a number: it would not know the one here."""
     return file is not None and has_line(file, _IDENTITY)
-
-
-def _attention(*args: Any, **kwargs: Any) -> Any:
-    """Attention whose `is_causal` may be a comparison of sizes."""
-    plain_ones = {name: bool(value) if isinstance(value, torch.SymBool) else value for name, value in kwargs.items()}
-    return _ATTENTION(*(bool(arg) if isinstance(arg, torch.SymBool) else arg for arg in args), **plain_ones)
-
-
-_ATTENTION: Any = torch.nn.functional.scaled_dot_product_attention
-
-
-@contextmanager
-def taken_as_plain() -> Iterator[None]:
-    """Lets PyTorch take numbers that remember where it wants plain ones: sizes as keys, as functools.cache has them, and `is_causal`; lists of loops as indices, and numbers as those of modules."""
-    hashes = torch.SymInt.__hash__, torch.SymBool.__hash__
-    torch.SymInt.__hash__, torch.SymBool.__hash__ = hash_of, hash_of_bool  # type: ignore[method-assign,assignment]
-    torch.nn.functional.scaled_dot_product_attention = _attention
-    padding = torch.nn.utils.rnn.pad_sequence
-    torch.nn.utils.rnn.pad_sequence = grown.pad_sequence
-    Tracked.__getitem__, Tracked.__setitem__ = _row, _set_row  # type: ignore[method-assign,assignment]
-    before = torch.nn.ModuleList.__getitem__
-    torch.nn.ModuleList.__getitem__ = module_at  # type: ignore[method-assign,assignment]
-    try:
-        yield
-    finally:
-        torch.SymInt.__hash__, torch.SymBool.__hash__ = hashes  # type: ignore[method-assign]
-        torch.nn.functional.scaled_dot_product_attention = _ATTENTION
-        torch.nn.utils.rnn.pad_sequence = padding
-        torch.nn.ModuleList.__getitem__ = before  # type: ignore[method-assign]
-        del Tracked.__getitem__, Tracked.__setitem__
-
-
-class Functions(TorchFunctionMode):
-    """Functions of PyTorch that would turn numbers or tensors into plain ones, or leave a call out where it changes nothing."""
-
-    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        own = _FUNCTIONS.get(function)
-        if own is not None and Recorder.current is not None:
-            found = own(*args, **(kwargs or {}))
-            if found is not NotImplemented:
-                return found
-        if Recorder.current is not None and any(isinstance(arg, (Walkable, Long)) for arg in (*args, *(kwargs or {}).values())):
-            # PyTorch takes as many elements as there are in this run.
-            args = tuple(builtins.list(iter(arg)) if isinstance(arg, (Walkable, Long)) else arg for arg in args)
-            kwargs = {name: builtins.list(iter(arg)) if isinstance(arg, (Walkable, Long)) else arg for name, arg in (kwargs or {}).items()}
-        return function(*args, **(kwargs or {}))
-
-
-def _getitem(tensor: Any, index: Any) -> Any:
-    """A slice that takes everything in this run is a slice in another one, also of a weight. A row that a number chooses is another one in another run."""
-    parts = _parts_with_cuts(index) if isinstance(tensor, Tracked) or _has_symbolic_bound(index) else None
-    if parts is None or has_foreign((tensor,)) or Recorder.current is None or torch._C._functorch.is_functorch_wrapped_tensor(tensor):  # type: ignore[attr-defined]
-        return NotImplemented
-    tensor = Recorder.current.lifted(tensor)
-    found, rest = _cut(tensor, parts)
-    return found if all(isinstance(part, slice) for part in rest) else found[tuple(rest)]
-
-
-def _setitem(tensor: Any, index: Any, value: Any) -> Any:
-    """A write to a slice that takes everything in this run, or to a row that a number chooses."""
-    if not isinstance(tensor, Tracked):
-        return NotImplemented
-    parts = _parts_with_cuts(index)
-    if parts is None:
-        return None if write_whole(tensor, index if isinstance(index, tuple) else (index,), value) else NotImplemented
-    found, rest = _cut(tensor, parts)
-    if all(isinstance(part, slice) for part in rest):
-        rest = [Ellipsis]
-    if not write_whole(found, tuple(rest), value):
-        found[tuple(rest)] = value
-    return None
-
-
-def _has_list(index: Any) -> bool:
-    """Whether the elements of a list of a loop are an index."""
-    return isinstance(index, Grown) or (type(index) is tuple and any(isinstance(part, Grown) for part in index))
-
-
-def _with_rows(index: Any) -> Any:
-    """An index with tensors in place of lists of loops."""
-    if isinstance(index, tuple):
-        return tuple(map(_with_rows, index))
-    return grown.tensor(index) if isinstance(index, Grown) else index
-
-
-def _row(tensor: Any, index: Any) -> Any:
-    return torch.Tensor.__getitem__(tensor, _with_rows(index) if _has_list(index) else index)
-
-
-def _set_row(tensor: Any, index: Any, value: Any) -> None:
-    torch.Tensor.__setitem__(tensor, _with_rows(index) if _has_list(index) else index, value)
-
-
-def _parts_with_cuts(index: Any) -> tuple[Any, ...] | None:
-    """The parts of an index; None if none of them is a slice that takes less than everything in some run, or a number that remembers."""
-    parts = tuple(map(_of_numbers, index if isinstance(index, tuple) else (index,)))
-    return parts if any(isinstance(part, torch.SymInt) or (isinstance(part, slice) and _is_cut(part)) for part in parts) else None
-
-
-def _has_symbolic_bound(index: Any) -> bool:
-    parts = index if isinstance(index, tuple) else (index,)
-    bounds = [bound for part in parts for bound in ((part.start, part.stop, part.step) if isinstance(part, slice) else (part,))]
-    return any(isinstance(bound, torch.SymInt) or (isinstance(bound, Tracked) and bound.actual.dim() == 0) for bound in bounds)
-
-
-def _of_numbers(part: Any) -> Any:
-    """A part of an index, with the numbers that are in tensors: of a slice its bounds, and one that chooses a row."""
-    if isinstance(part, Tracked) and part.actual.dim() == 0 and part.dtype in (torch.int64, torch.int32, torch.int16, torch.int8):
-        return part.item()
-    if not isinstance(part, slice):
-        return part
-    return slice(_item(part.start), _item(part.stop), _item(part.step))
-
-
-def _cut(tensor: Any, parts: Any) -> tuple[Any, list[Any]]:
-    """A tensor with the slices of an index taken, and the rows that numbers choose, and the rest of the index."""
-    used = sum(_axes_of(part) for part in parts)
-    axis, found, rest = 0, tensor, []
-    for part in parts:
-        if part is Ellipsis:
-            axis += tensor.actual.dim() - used
-        if isinstance(part, torch.SymInt):
-            found = aten.select.int(found, axis, part)
-            continue
-        if isinstance(part, slice) and _is_cut(part):
-            found = aten.slice.Tensor(found, axis, part.start, part.stop, 1 if part.step is None else part.step)
-            part = slice(None)
-        rest.append(part)
-        axis += _axes_of(part)
-    return found, rest
-
-
-def _is_cut(part: slice) -> bool:
-    """Whether a slice takes less than everything in some run, and its bounds are numbers."""
-    bounds = (part.start, part.stop, part.step)
-    if not all(bound is None or isinstance(bound, (int, torch.SymInt)) for bound in bounds):
-        return False
-    is_symbolic = any(isinstance(bound, torch.SymInt) for bound in bounds)
-    return is_symbolic or not (part.start in (None, 0) and part.stop is None and part.step in (None, 1))
-
-
-def _axes_of(part: Any) -> int:
-    if part is None or part is Ellipsis or isinstance(part, bool):
-        return 0
-    if isinstance(part, torch.Tensor) and part.dtype in (torch.bool, torch.uint8):
-        return part.dim()
-    return 1
-
-
-def _tensor(data: Any, *args: Any, **kwargs: Any) -> Any:
-    """A tensor of numbers or tensors that the run has made."""
-    if isinstance(data, Long):
-        return grown.tensor(data, *args, **kwargs)
-    if isinstance(data, torch.Tensor) or not (isinstance(data, Numbers) or _has_number(data)) or args:
-        return NotImplemented
-    kwargs.pop("requires_grad", None)
-    dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
-    if kwargs:
-        return NotImplemented
-    found = data.tensor() if isinstance(data, Numbers) else _stacked(data, device)
-    return found if dtype is None or dtype == found.dtype else found.to(dtype)
-
-
-def _has_number(data: Any) -> bool:
-    if isinstance(data, (list, tuple)):
-        return any(map(_has_number, data))
-    return number_of(data) is not None or isinstance(data, Tracked)
-
-
-def _stacked(data: Any, device: Any) -> Any:
-    if isinstance(data, (list, tuple)):
-        items = [_stacked(item, device) for item in data]
-        dtype = items[0].dtype
-        for item in items:
-            dtype = torch.promote_types(dtype, item.dtype)
-        return torch.stack([item if item.dtype == dtype else item.to(dtype) for item in items])
-    if isinstance(data, torch.Tensor):
-        return data.reshape(())
-    number = number_of(data)
-    if number is None:
-        return torch.tensor(data, device=device)
-    dtype = torch.bool if number.is_bool() else torch.int64 if number.is_int() else torch.get_default_dtype()
-    return torch.scalar_tensor(data, dtype=dtype, device=device)
-
-
-def _new_tensor(tensor: Any, data: Any, *, dtype: Any = None, device: Any = None, **kwargs: Any) -> Any:
-    if not isinstance(tensor, Tracked) or kwargs:
-        return NotImplemented
-    return _tensor(data, dtype=tensor.dtype if dtype is None else dtype, device=tensor.device if device is None else device)
-
-
-def _tolist(tensor: Any) -> Any:
-    if not isinstance(tensor, Tracked):
-        return NotImplemented
-    if tensor.recorder.is_fixed(tensor):
-        return tensor.actual.tolist()
-    if tensor.actual.dim() == 0:
-        return tensor.item()
-    numbers = numbers_of(tensor)
-    if numbers is not None:
-        return numbers
-    note_line(tensor, 0)
-    return [_tolist(row) for row in tensor.unbind(0)]
-
-
-def _numpy(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-    if not isinstance(tensor, Tracked):
-        return NotImplemented
-    if tensor.recorder.is_fixed(tensor):
-        return tensor.actual.detach().numpy(*args, **kwargs)
-    return elements_of(tensor, lambda: _tolist(tensor))
-
-
-def _nbytes(tensor: Any) -> Any:
-    return tensor.numel() * tensor.element_size() if isinstance(tensor, Tracked) else NotImplemented
-
-
-def _set_data(tensor: Any, value: Any) -> Any:
-    """A tensor of the model that gets the memory of a value would have none."""
-    if isinstance(value, Tracked) or isinstance(tensor, Tracked):
-        raise Unrecorded("the model replaces the data of a tensor, as `module.to(..)` does", line_of_model())
-    return NotImplemented
-
-
-def _contiguous(tensor: Any, *, memory_format: Any = torch.contiguous_format) -> Any:
-    """A call that PyTorch leaves out where it changes nothing, which depends on sizes."""
-    if not isinstance(tensor, Tracked):
-        return NotImplemented
-    with _disable_current_modes():
-        return tensor.recorder.call(aten.contiguous.default, (tensor,), {} if memory_format is torch.contiguous_format else {"memory_format": memory_format})
-
-
-_FUNCTIONS: dict[Any, Any] = {
-    **FUNCTIONS,
-    **grown.FUNCTIONS,
-    torch.Tensor.contiguous: _contiguous,
-    torch.Tensor.__getitem__: _getitem,
-    torch.Tensor.__setitem__: _setitem,
-    torch.tensor: _tensor,
-    torch.as_tensor: _tensor,
-    torch.Tensor.new_tensor: _new_tensor,
-    torch.Tensor.tolist: _tolist,
-    torch.Tensor.numpy: _numpy,
-    torch.Tensor.nbytes.__get__: _nbytes,  # type: ignore[attr-defined]
-    torch.Tensor.data.__set__: _set_data,  # type: ignore[attr-defined]
-}

@@ -18,6 +18,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from . import folds
+from .arrays import tensor_in
 from .align import kind_of
 from .attempts import Attempt
 from .caught import is_caught_in
@@ -100,7 +101,7 @@ class Structure:
         """A condition as a number, if its answer may be another one at other inputs; otherwise its answer."""
         if isinstance(test, Poison):
             raise refuse(test)
-        test = items_of(test)
+        test = tensor_in(items_of(test))
         if isinstance(test, Long):
             test = test.count != 0
         if isinstance(test, Walkable):
@@ -599,6 +600,7 @@ class Structure:
 
 def _holds(test: Any) -> bool:
     """Whether a condition holds in this run."""
+    test = tensor_in(test)
     if isinstance(test, Tracked):
         return bool(test.actual)
     if isinstance(test, Long):

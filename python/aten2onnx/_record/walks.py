@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from .arrays import Array, number_in
 from .deques import items_of
 from .long import Long
 from .kinds import Kind
@@ -40,6 +41,7 @@ class _Range(Kind):
     """The class `range` as a model sees it."""
 
     def __call__(cls, *args: Any) -> Any:
+        args = tuple(map(number_in, args))
         if not any(isinstance(arg, torch.SymInt) for arg in args):
             return builtins.range(*args)
         start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
@@ -76,12 +78,31 @@ def rows_of(value: Any) -> Any:
         return value
     if isinstance(value, Long):
         return Walkable(_recorder(), value.count, value.element)
+    if isinstance(value, Array) and isinstance(value.tensor, Tracked):
+        walked = rows_of(value.tensor)
+        return None if walked is None else Walkable(walked.recorder, walked.count, lambda turn: _element_of(walked.make(turn)))
     if isinstance(value, Tracked) and value.actual.dim() > 0 and _is_walkable(sizes_of(value)[0]) and _is_rolled():
         return rows(value, 0)
     if type(value) is builtins.range and _is_walkable(len(value)):
         start, step = value.start, value.step
         return Walkable(_recorder(), len(value), lambda turn: turn if (start, step) == (0, 1) else start + turn * step)
     return None
+
+
+def _element_of(row: Any) -> Any:
+    """An element of an array: a number, or an array of one dimension less."""
+    return row.item() if row.dim() == 0 else Array(row)
+
+
+def iterated_array(array: Any) -> Any:
+    """`iter(array)`."""
+    walked = rows_of(array)
+    if walked is not None:
+        return iter(walked)
+    tensor = array.tensor
+    if isinstance(tensor, Tracked):
+        note_line(tensor, 0)
+    return map(_element_of, torch.unbind(tensor))
 
 
 def _is_walkable(size: Any) -> bool:
@@ -130,9 +151,10 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def _reversed(values: Any) -> Any:
-    if isinstance(values, Walkable):
-        return Walkable(values.recorder, values.count, lambda turn: values.make(values.count - 1 - turn))
-    return builtins.reversed(values)
+    walked = rows_of(values) if isinstance(items_of(values), (Walkable, Long)) else None
+    if walked is None:
+        return builtins.reversed(values)
+    return Walkable(walked.recorder, walked.count, lambda turn: walked.make(walked.count - 1 - turn))
 
 
 #: What a model sees under these names while it is recorded.
@@ -219,4 +241,4 @@ FUNCTIONS: dict[Any, Any] = {
     torch.split: _split,
 }
 
-__all__ = ["FUNCTIONS", "WALKS", "count_of_range", "note_line", "numbers_of", "rows_of"]
+__all__ = ["FUNCTIONS", "WALKS", "count_of_range", "iterated_array", "note_line", "numbers_of", "rows_of"]

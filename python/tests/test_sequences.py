@@ -1,0 +1,139 @@
+"""Models of sequences with dynamic programming and packed batches, held against PyTorch at other lengths."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import aten2onnx
+
+
+class Viterbi(nn.Module):
+    """The best path, which is read backwards."""
+
+    def __init__(self):
+        super().__init__()
+        self.transitions = nn.Parameter(torch.randn(5, 5))
+
+    def forward(self, x):
+        score, pointers = x[0], []
+        for t in range(1, x.shape[0]):
+            best, index = (score.unsqueeze(1) + self.transitions).max(0)
+            score = best + x[t]
+            pointers.append(index)
+        place = score.argmax()
+        path = [place]
+        for pointer in reversed(pointers):
+            place = pointer[place]
+            path.append(place)
+        path.reverse()
+        return torch.stack(path), score.max()
+
+
+class Numbered(nn.Module):
+    """`enumerate` and `zip` over what a loop has made, from its end."""
+
+    def forward(self, x):
+        rows = []
+        for row in x:
+            rows.append(row * 2)
+        found = []
+        for i, (one, other) in enumerate(zip(reversed(rows), rows)):
+            found.append(one * i - other)
+        return torch.stack(found)
+
+
+class Warping(nn.Module):
+    """Dynamic time warping: a table whose cells need three others."""
+
+    def forward(self, x):
+        costs = torch.cdist(x, x.flip(0) * 0.5)
+        n, m = costs.shape
+        table = torch.zeros(n, m)
+        for i in range(n):
+            for j in range(m):
+                if i == 0 and j == 0:
+                    table[i, j] = costs[i, j]
+                elif i == 0:
+                    table[i, j] = costs[i, j] + table[i, j - 1]
+                elif j == 0:
+                    table[i, j] = costs[i, j] + table[i - 1, j]
+                else:
+                    table[i, j] = costs[i, j] + min(table[i - 1, j], table[i, j - 1], table[i - 1, j - 1])
+        return table[-1, -1], table
+
+
+class Largest(nn.Module):
+    """`max` with a key, and of tensors, in turns of two loops."""
+
+    def forward(self, x):
+        n = x.shape[0]
+        table = torch.zeros(n, n)
+        for i in range(n):
+            for j in range(n):
+                if i == 0 or j == 0:
+                    table[i, j] = x[i, 0] * x[j, 1]
+                else:
+                    table[i, j] = max(table[i - 1, j], table[i, j - 1] + x[i, 2]) + max(x[i, 3], x[j, 4], key=lambda value: -value)
+        return table
+
+
+@pytest.mark.parametrize("model", (Viterbi, Numbered, Warping, Largest))
+def test_sequences(model, tmp_path):
+    torch.manual_seed(0)
+    module = model().eval()
+    program = aten2onnx.export(module, (torch.randn(6, 5),), tmp_path / "model.onnx", dynamic_shapes={"x": {0: "n"}}, capture="record")
+    for n, scale in ((6, 1), (2, 1), (1, 2), (3, -1), (9, 3)):
+        x = torch.randn(n, 5) * scale
+        with torch.no_grad():
+            want = module(x)
+        for got, one in zip(program(x), want if isinstance(want, tuple) else (want,), strict=True):
+            torch.testing.assert_close(torch.as_tensor(got), one, atol=1e-4, rtol=1e-5)
+
+
+class Packed(nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.layer = kind(5, 4, batch_first=True, bidirectional=True)
+
+    def forward(self, x, lengths):
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        found, state = self.layer(packed)
+        padded, counts = nn.utils.rnn.pad_packed_sequence(found, batch_first=True, padding_value=-1.0)
+        return padded, counts, *(state if isinstance(state, tuple) else (state,))
+
+
+@pytest.mark.parametrize("kind", (nn.LSTM, nn.GRU, nn.RNN))
+def test_packed_batches_of_any_lengths(kind, tmp_path):
+    torch.manual_seed(0)
+    module = Packed(kind).eval()
+    args = torch.randn(3, 7, 5), torch.tensor([7, 3, 5])
+    program = aten2onnx.export(module, args, tmp_path / "model.onnx", dynamic_shapes={"x": {0: "b", 1: "t"}, "lengths": {0: "b"}}, capture="record")
+    for lengths in ([7, 3, 5], [4], [1, 9, 2, 2], [2, 2]):
+        given = torch.randn(len(lengths), max(lengths) + 1, 5), torch.tensor(lengths)
+        with torch.no_grad():
+            want = module(*given)
+        for got, one in zip(program(*given), want, strict=True):
+            torch.testing.assert_close(torch.as_tensor(got), one, atol=1e-5, rtol=1e-5)
+
+
+class Ordered(nn.Module):
+    def forward(self, x):
+        norms = x.norm(dim=1).tolist()
+        return x[sorted(range(len(norms)), key=lambda i: -norms[i])]
+
+
+class Empty(nn.Module):
+    """A list that may be empty: PyTorch gives it another dtype then."""
+
+    def forward(self, x):
+        kept = [v for v in (x[:, 0] * 10).long().tolist() if v > 0]
+        return torch.tensor(kept)
+
+
+@pytest.mark.parametrize(("model", "message"), ((Ordered, "numbers of all turns are read after the loop"), (Empty, "float32")))
+def test_refusals_have_their_line(model, message, tmp_path):
+    with pytest.raises(aten2onnx.CaptureError, match=message) as caught:
+        aten2onnx.export(model(), (torch.randn(6, 5),), tmp_path / "model.onnx", dynamic_shapes={"x": {0: "n"}}, capture="record")
+    assert "test_sequences.py" in str(caught.value)
