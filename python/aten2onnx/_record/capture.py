@@ -224,6 +224,13 @@ def _first_run(model: torch.nn.Module, arguments: Arguments, kept: list[Any], re
         run = _gapless(model, arguments, leaves, sizes, kept, replace)
         if run is not None:
             return run
+    if first.recorder.has_empty_masks:
+        arguments.is_filled = True
+        run = _gapless(model, arguments, arguments.leaves, first_sizes(arguments), kept, replace)
+        if run is not None:
+            arguments.is_changed = True
+            return run
+        arguments.is_filled = False
     both.failures, both.made = failures, made
     return first
 

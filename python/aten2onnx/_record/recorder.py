@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from .bounded import check_calls
 from .caught import is_caught_in
 from .fakes import Fakes, NoElements, is_unknown
+from .filled import fill_mask, is_empty_mask
 from .loops import CHOSEN, Loops
 from .numbers import Number, is_from_data, number_of, plain, symbolic
 from .places import Line, Modules, frame_of_model, is_asked_by_model, is_branch_of_torch, line_of_model, only_stops
@@ -120,6 +121,8 @@ class Recorder(TorchDispatchMode):
         #: The lines that take a tensor apart along a dimension that may have another size.
         self.walked: list[Line] = []
         self.has_arrays = False
+        self.has_empty_masks = False
+        self.fills = False
         #: Lines of branches with a tensor of size [0] on one side, and one of more dimensions on the other.
         self.ranked: list[Any] = []
         #: Loops that are noted turn by turn; None if none are.
@@ -314,6 +317,10 @@ class Recorder(TorchDispatchMode):
             self._back_up(function, real_args, real_kwargs, seen.fixed)
         with torch._C._DisablePythonDispatcher(), torch._C.DisableTorchFunction():  # type: ignore[attr-defined]
             out = function(*real_args, **real_kwargs) if not seen.is_unknown else self._faked(function, real_args, real_kwargs)
+            if not seen.is_unknown and not seen.fixed and is_empty_mask(function, out):
+                self.has_empty_masks = True
+                if self.fills:
+                    fill_mask(out)
         return self._recorded(function, args, kwargs, seen, out)
 
     def _faked(self, function: Any, args: Any, kwargs: Any) -> Any:

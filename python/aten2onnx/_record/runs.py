@@ -68,6 +68,7 @@ class Arguments:
         keep_results: Whether runs keep their results.
         is_fake: Whether a parameter or buffer, by its name, has no elements in the runs.
         both: The branches that are recorded on both sides.
+        is_filled: Whether masks that choose nothing get elements.
         reach: How far runs at other sizes may go.
     """
 
@@ -95,6 +96,7 @@ class Arguments:
     #: Whether the model computes gradients and leaves it to its caller that they are on.
     has_gradients: bool = False
     both: Any = None
+    is_filled: bool = False
     reach: Reach = field(default_factory=Reach)
 
     def at(self, sizes: Mapping[str, int]) -> list[Any]:
@@ -206,7 +208,7 @@ def _recorded(
             fakes, leaves = lent(model, leaves, arguments.is_fake, arguments.count)
             arguments.has_fakes = fakes is not None
         recorder = Recorder(model, dynamic=bool(arguments.sizes), replace=replace, fakes=fakes)
-        recorder.most = arguments.reach.most
+        recorder.most, recorder.fills = arguments.reach.most, arguments.is_filled
         if light is not None:
             recorder.take_as_unknown(light.tensors)
         if turns is not None and turns.lowered:
