@@ -154,3 +154,27 @@ def test_bfloat16_that_onnx_runtime_lacks_is_told() -> None:
     assert not any("no bfloat16 kernel" in note for note in program.report.notes)
     x = torch.randn(5, 4)
     np.testing.assert_allclose(program(x)[0], function(x), rtol=2e-2, atol=2e-2)
+
+
+class SideThatIsOne(nn.Module):
+    """Sides of a branch inside of another one: in each, another operand has the size 1."""
+
+    def forward(self, x):
+        n, m = x.shape
+        if m > 7:
+            x = torch.cat(torch.split(x, max(1, n // 2)), 0)
+        elif m * 2 > m:
+            if n % 2 == 0:
+                x = torch.full((n, m), 0.5) + x[:, :1]
+            else:
+                x = torch.linspace(0, 1, steps=n)[:, None] + x[:1]
+            x = x @ torch.ones(x.shape[1], m)
+        return x
+
+
+def test_what_is_broadcast_on_one_side_is_not_what_is_broadcast_on_the_other():
+    model = SideThatIsOne().eval()
+    program = aten2onnx.export(model, (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n", 1: "m"}}, capture="record")
+    for sizes in ((6, 4), (3, 5), (5, 4), (4, 9), (7, 7), (1, 2), (2, 1)):
+        x = torch.randn(*sizes)
+        torch.testing.assert_close(torch.as_tensor(program(x)[0]), model(x))

@@ -93,6 +93,7 @@ pub fn symbolic(program: &mut Program, recording: Recording, rules: &Rules) -> R
         dimensions: program.ranges.keys().cloned().collect(),
         graph,
         symbols: Vec::new(),
+        of_sides: FxHashSet::default(),
         inner: Graph::default(),
     };
     pass.weights =
@@ -133,6 +134,8 @@ struct Pass<'r> {
     graph: Graph,
     /// Symbols for what only data determines, in the order in which they were made.
     symbols: Vec<String>,
+    /// Those for sizes that the sides of a branch or the turns of a loop decide. The runs need not have seen all of them.
+    of_sides: FxHashSet<String>,
     /// The numbers of nested graphs: conditions name them.
     inner: Graph,
 }

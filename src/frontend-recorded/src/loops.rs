@@ -66,7 +66,7 @@ impl Pass<'_> {
             for axis in 0..meta.sizes.len() {
                 let is_other = meta.sizes.get(axis).is_some_and(|size| self.check(&input.name, axis, size).is_err());
                 if is_other && let Some(size) = meta.sizes.get_mut(axis) {
-                    *size = self.named_size(&input.name, axis, None, &mut Vec::new());
+                    *size = self.size_of_side(&input.name, axis);
                     changed.insert((place, axis));
                     meta.strides.clear();
                 }
@@ -97,7 +97,7 @@ impl Pass<'_> {
                 if size == made || !changed.insert((place, axis)) {
                     continue;
                 }
-                *size = self.named_size(&input.name, axis, None, &mut Vec::new());
+                *size = self.size_of_side(&input.name, axis);
                 before.strides.clear();
             }
         }

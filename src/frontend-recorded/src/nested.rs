@@ -146,6 +146,13 @@ impl Pass<'_> {
         float.or_else(|| self.graph.sym_bools.contains_key(name).then_some(Dtype::Bool)).map(Operand::Number)
     }
 
+    /// A symbol for a size that the sides of a branch or the turns of a loop decide.
+    pub(super) fn size_of_side(&mut self, name: &str, axis: usize) -> SymInt {
+        let size = self.named_size(name, axis, None, &mut Vec::new());
+        self.of_sides.extend(size.symbols());
+        size
+    }
+
     /// Gives a result its type. Symbols of the graphs mean nothing outside of them.
     pub(super) fn result(
         &mut self,
@@ -169,7 +176,7 @@ impl Pass<'_> {
         let mut sizes = Vec::with_capacity(meta.sizes.len());
         for (axis, size) in meta.sizes.into_iter().enumerate() {
             let is_unknown = size.has_anonymous() || size.symbols().iter().any(|symbol| inner.contains(symbol));
-            let size = if is_unknown { self.named_size(name, axis, None, &mut Vec::new()) } else { size };
+            let size = if is_unknown { self.size_of_side(name, axis) } else { size };
             self.check(name, axis, &size)?;
             sizes.push(size);
         }

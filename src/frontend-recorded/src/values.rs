@@ -115,7 +115,8 @@ impl Pass<'_> {
     }
 
     /// The size of a result along the axis with this number from the end, where tensors whose sizes the rule cannot compare are broadcast. PyTorch broadcasts
-    /// only equal sizes and 1, so it is the size of one of them: the one that has it in every run.
+    /// only equal sizes and 1, so it is the size of one of them: the one that has it in every run. A size that is another one on the other side of a branch tells
+    /// nothing.
     fn broadcast_size(&self, node: &Node, name: &str, from_end: usize) -> Option<SymInt> {
         let sizes = node.args.iter().filter_map(|(_, arg)| match arg {
             Arg::Tensor(name) => self.meta(name),
@@ -123,7 +124,8 @@ impl Pass<'_> {
         });
         let sizes = sizes.filter_map(|meta| meta.sizes.get(meta.sizes.len().checked_sub(from_end)?));
         let broadcast: Vec<&SymInt> = sizes.filter(|size| size.known() != Some(1)).collect();
-        if broadcast.len() < 2 || self.from_data.contains(name) {
+        let is_of_side = |size: &&SymInt| size.symbols().iter().any(|symbol| self.of_sides.contains(symbol));
+        if broadcast.len() < 2 || self.from_data.contains(name) || broadcast.iter().any(is_of_side) {
             return None;
         }
         let observed: Option<Vec<i64>> = self
