@@ -63,7 +63,8 @@ def _one_line(error: Exception) -> str:
 def _first_sentence(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     # A heading says nothing without what it announces.
-    return " ".join(lines[:2]) if lines and lines[0].endswith(("!", ":", "!)")) else (lines or [""])[0]
+    found = " ".join(lines[:2]) if lines and lines[0].endswith(("!", ":", "!)")) else (lines or [""])[0]
+    return found.partition(" If you're using mark_dynamic")[0]  # advice about functions of PyTorch that nobody has called
 
 
 def _refined(

@@ -100,7 +100,8 @@ class CaptureError(Error):
 
     def _more(self, lines: list[str]) -> list[str]:
         # The message is about one of the ways. If there was only this one, nothing is left to say.
-        ways = [f"{name}: {_shortened(why, self.WIDTH)}" for name, why in self.ways] if len(self.ways) > 1 else []
+        told = {why for _, why in self.ways if self.source_line is not None and why == f"{self.message.partition(': ')[2]} ({self.source_line})"}
+        ways = [f"{name}: {_shortened(why, self.WIDTH)}" for name, why in self.ways if why not in told] if len(self.ways) > 1 else []
         whole = [line for text in lines for line in text.splitlines()]
         kept = self.LINES - len(ways)
         if len(whole) > kept:

@@ -34,11 +34,13 @@ class NotRecorded(Exception):
 
     Attributes:
         line: The line of the model, if it is known.
+        is_of_model: Whether PyTorch or the model has raised it, and not the recorder.
     """
 
-    def __init__(self, message: str, line: Any = None) -> None:
+    def __init__(self, message: str, line: Any = None, is_of_model: bool = False) -> None:
         super().__init__(message)
         self.line = line
+        self.is_of_model = is_of_model
 
 
 class RecordedProgram(LiveProgram):
@@ -281,8 +283,9 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         NotRecorded: Another way of capture may do.
     """
     from ._record import capture as recording
-    from ._record.turns import NoBothSides
+    from ._record.recorder import Unrecorded
     from ._record.same import Parted
+    from ._record.turns import NoBothSides
 
     args, kwargs, branches = wanted.args, wanted.kwargs, wanted.branches
     inputs = list(wanted.branch_inputs.values())
@@ -302,7 +305,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             raise branch_error(str(error), error.line, [error.branch] if error.branch is not None else ()) from None
         except Exception as error:  # PyTorch passes on whatever the model raises.
             _log.debug("not recorded: %s", error, exc_info=True)
-            raise NotRecorded(_reason(error), _line(error)) from error
+            raise NotRecorded(_reason(error), _line(error), not isinstance(error, Unrecorded)) from error
         lacking = [operator for operator in _operators(recorded) if operator not in known]
         live = None
         recorded.example_inputs = (args, kwargs)

@@ -59,6 +59,7 @@ class Report:
         self.error: str | None = None
         self._page: Callable[[str], str] | None = None
         self.unrecorded: str | None = None  # why the recorder did not take the model
+        self.unrecorded_line: str | None = None
 
     @property
     def nodes(self) -> int:

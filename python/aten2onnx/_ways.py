@@ -132,7 +132,7 @@ def _recorded(
             message = f"the model cannot be recorded: {error}"
             raise CaptureError(message, place=place, source_line=place[0] if place else None, help='`capture="auto"` tries torch.export, too', cause=error) from None
         _log.debug("not recorded: %s", error)
-        report.unrecorded = str(error)
+        report.unrecorded, report.unrecorded_line = str(error), None if error.line is None or error.is_of_model else str(error.line)
         return None
     return Found(found.live, call, notes=found.notes, decomposed=found.decomposed)
 
@@ -175,6 +175,8 @@ def _exported(model: Any, request: Request, report: Report, shown: _progress.Pro
             check_data(model, elsewhere or Elsewhere())
             if report.unrecorded:
                 error.ways = [("recording it", report.unrecorded), *(error.ways or [("torch.export", error.message)])]
+                if report.unrecorded_line:
+                    _tell_line(error, report.unrecorded, report.unrecorded_line)
             raise
     try:
         live = LiveProgram(found.exported, found.name, elsewhere)
@@ -183,6 +185,13 @@ def _exported(model: Any, request: Request, report: Report, shown: _progress.Pro
             error.message += f"\nrecording it: {report.unrecorded}"
         raise
     return Found(live, found.call, found.dims, found.notes)
+
+
+def _tell_line(error: CaptureError, reason: str, line: str) -> None:
+    """Begins an error with the line of the model that cannot be recorded. What the other ways say is about PyTorch's graphs."""
+    error.message = f"this model cannot be captured: {reason.removesuffix(f' ({line})')}"
+    error.place, error.source_line = [line], line
+    error.help = "change this line (docs/capture.md says what is recorded, and docs/messages.md what to do), or leave dimensions out of `dynamic_shapes`. The other ways failed, too:"
 
 
 def decompose(found: Found, name: str, blockers: Callable[[Any], list[dict[str, Any]]]) -> None:

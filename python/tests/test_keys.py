@@ -151,3 +151,21 @@ class Told(nn.Module):
 
 def test_messages_may_have_numbers_and_tensors() -> None:
     check(Told(), (torch.randn(6, 4),), inputs(), dynamic_shapes={"x": {0: "n"}})
+
+
+class Reports(nn.Module):
+    """Numbers in messages, with formats."""
+
+    def forward(self, x):
+        n = x.shape[0]
+        print(f"{n:03d} rows, mean {x.mean().item():.3f}, largest {float(x.max()):>8.2e}, {x.sum():.1f}")
+        if torch.isnan(x).any():
+            raise ValueError(f"{n:d} rows, one is {x[0, 0].item():+.2f}")
+        return x.softmax(0)
+
+
+def test_messages_may_have_formats(capsys) -> None:
+    program = aten2onnx.export(Reports().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    assert "006 rows, mean " in capsys.readouterr().out
+    x = torch.randn(3, 4)
+    torch.testing.assert_close(torch.as_tensor(program(x)[0]), x.softmax(0))

@@ -232,7 +232,7 @@ def test_the_message_of_auto_names_both_ways() -> None:
     with pytest.raises(aten2onnx.CaptureError) as caught:
         listed = lambda s, x: x * torch.tensor([float(i) for i in range(x.shape[0])])[:, None]  # noqa: E731
         aten2onnx.export(Example(listed).eval(), (torch.ones(6, 4),), dynamic_shapes=(({0: "n"},),), branches="refuse")
-    assert "torch.export cannot capture" in str(caught.value) and "recording it: the model makes a tensor" in str(caught.value)
+    assert "this model cannot be captured: the model makes a tensor" in str(caught.value) and "\ntorch.export: " in str(caught.value)
 
 
 def test_unknown_ways_are_errors() -> None:

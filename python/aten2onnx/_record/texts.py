@@ -14,8 +14,9 @@ from types import CodeType, FrameType
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 
-from .numbers import is_from_data, number_of
+from .numbers import is_from_data, number_of, plain
 from .places import kind_of_frame, line_of_model, tree_of
 from .recorder import Recorder, Unrecorded
 from .tensors import Tracked
@@ -117,6 +118,9 @@ def _use_of_argument(call: ast.Call) -> str:
 def _of(real: Any) -> Any:
     def text(value: Any, *spec: Any) -> str:
         note_text(value)
+        if spec and spec[0]:  # PyTorch's numbers that remember take no format
+            with _disable_current_modes(), torch._C.DisableTorchFunction():
+                return format(value.actual.detach() if isinstance(value, Tracked) else plain(value), spec[0])
         return real(value, *spec)  # type: ignore[no-any-return]
 
     return text
