@@ -162,7 +162,7 @@ _KINDS: dict[str, type[Error]] = {
 }
 
 # Messages of the library name options of the command. These are the arguments with another name.
-_OPTIONS = {"-o": "f", "--opset": "opset_version", "--output": "f", "--input-name": "input_names", "--output-name": "output_names"}
+_OPTIONS = {"-o": "f", "--opset": "opset_version", "--output": "f", "--input-name": "input_names", "--output-name": "output_names", "--from": "from_", "--type": "types", "--random": "seed"}
 
 
 def from_native(kind: str, message: str, **facts: Any) -> Error:
