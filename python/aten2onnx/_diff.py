@@ -194,9 +194,10 @@ def _loaded(path: Any) -> dict[str, Any]:
     import numpy
 
     try:
-        with numpy.load(os.fspath(path), allow_pickle=False) as arrays:
-            if not hasattr(arrays, "files"):
-                raise InputError(f"{path}: it is one array, which has no name", help="save arrays by name: `numpy.savez(path, x=x)`")
+        arrays = numpy.load(os.fspath(path), allow_pickle=False)
+        if not hasattr(arrays, "files"):
+            raise InputError(f"{path}: it is one array, which has no name", help="save arrays by name: `numpy.savez(path, x=x)`")
+        with arrays:
             return {name: arrays[name] for name in arrays.files}
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror or error}", help="pass a file that `numpy.savez` wrote") from error

@@ -103,28 +103,36 @@ def test_parts_are_a_pipeline(file: Path, tmp_path: Path, way: dict[str, Any]) -
 
 def test_a_target_has_parts_of_its_own(tmp_path: Path) -> None:
     """The parts for it are valid there; the others say why they are not."""
-
-    class Mixed(torch.nn.Module):
-        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-            y = x.exp() + 1
-            return torch.unique(y).cos() * 2, y.sin()
-
-    x = torch.rand(3, 9, 9)
-    aten2onnx.export(Mixed().eval(), (x,), tmp_path / "mixed.onnx", output_names=["unique", "sin"], input_names=["x"])
-    target = "tensorrt-8.6"
-    with pytest.raises(aten2onnx.UnsupportedError, match="Unique"):
-        aten2onnx.convert(tmp_path / "mixed.onnx", target=target)
-    wiring = json.loads(aten2onnx.split(tmp_path / "mixed.onnx", tmp_path / "parts", target=target).read_text())
-    assert wiring["target"] == target and [part["runs_on_target"] for part in wiring["parts"]] == [True, False, True]
+    nodes = [
+        onnx.helper.make_node("Add", ["x", "x"], ["twice"], "add"),
+        onnx.helper.make_node(
+            "TfIdfVectorizer", ["twice"], ["counts"], "count", mode="TF", min_gram_length=1, max_gram_length=1, max_skip_count=0, ngram_counts=[0], ngram_indexes=[0, 1], pool_int64s=[2, 4]
+        ),
+        onnx.helper.make_node("Neg", ["counts"], ["y"], "negate"),
+        onnx.helper.make_node("Mul", ["twice", "x"], ["z"], "multiply"),
+    ]
+    values = [onnx.helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in (("x", 7, [4]), ("y", 1, [2]), ("z", 7, [4]))]
+    model = onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", values[:1], values[1:]), opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=8)
+    with pytest.raises(aten2onnx.UnsupportedError, match="TfIdfVectorizer"):
+        aten2onnx.convert(model, target="tract")
+    wiring = json.loads(aten2onnx.split(model, tmp_path, target="tract").read_text())
+    assert wiring["target"].startswith("tract-") and [part["runs_on_target"] for part in wiring["parts"]] == [True, False, True]
+    # What does not need the other part is in the first one.
+    assert wiring["parts"][0]["outputs"] == ["twice", "z"] and wiring["parts"][1]["inputs"] == ["twice"]
     for part in wiring["parts"]:
         if part["runs_on_target"]:
-            aten2onnx.convert(tmp_path / "parts" / part["file"], target=target)
+            aten2onnx.convert(tmp_path / part["file"], target="tract")
             assert "reasons" not in part
         else:
-            assert "Unique" in part["reasons"][0]
-    pipeline = aten2onnx.Pipeline(tmp_path / "parts/mixed.json", other_providers=["CPUExecutionProvider"])
-    for found, wanted in zip(pipeline.run(None, {"x": x.numpy()}), Mixed()(x)):
-        np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-5)
+            assert part["reasons"][0].startswith("node `count` (TfIdfVectorizer)") and len(part["reasons"]) == 1
+    pipeline = aten2onnx.Pipeline(tmp_path / "model.json", other_providers=["CPUExecutionProvider"])
+    x = np.array([1, 1, 2, 9], np.int64)
+    for found, wanted in zip(pipeline.run(None, {"x": x}), run(model, x=x)):
+        np.testing.assert_array_equal(found, wanted)
+    whole = json.loads(aten2onnx.split(model, tmp_path / "all", target="onnxruntime").read_text())
+    assert [part["runs_on_target"] for part in whole["parts"]] == [True]
+    with pytest.raises(aten2onnx.ArgumentError, match="not split for a target"):
+        aten2onnx.Pipeline(aten2onnx.split(model, tmp_path / "two", parts=2), other_providers=[])
 
 
 def test_misuse_is_named(file: Path, tmp_path: Path) -> None:
