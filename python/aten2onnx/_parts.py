@@ -157,6 +157,7 @@ def join(
     f: str | os.PathLike[str] | None = None,
     *,
     wires: Mapping[str, str] | Sequence[Sequence[str]] = (),
+    share: _Names = (),
     keep: _Names = (),
     opset_version: int | None = None,
     external_data: ExternalData = "auto",
@@ -172,10 +173,12 @@ def join(
 
     Args:
         models: Paths of `.onnx` files, `onnx.ModelProto`s, or models as bytes: in order, or by name. The name of a file is that without its end, of
-            another model in a list `model`; where names of values clash, it is put before those of the later model.
+            another model in a list `model`; where names of values clash, it is put before those of the later model. Weights and functions
+            that are equal and have one name are kept once.
         f: The output file.
         wires: Which output is which input: `{"features": "x"}`, or pairs, if an output is wired to several inputs. `"a:y"` is the output `y` of
             the model `a`.
+        share: Inputs that several models have, and that are one.
         keep: Wired outputs that stay outputs.
         opset_version: The opset of the result (default: the newest of the models).
         external_data: Where the weights go: "auto" (as in the sources), "always" or True, "never" or False, or "link" (they stay where they are).
@@ -199,7 +202,7 @@ def join(
     for pair in pairs:
         if len(pair) != 2 or not all(isinstance(end, str) for end in pair):
             raise ArgumentError(f"wires: found {pair!r}", help='pass pairs of an output and an input: `[("features", "x")]`')
-    options = {"wires": pairs, "keep": _names(keep), "opset": _arguments.opset(opset_version)}
+    options = {"wires": pairs, "share": _names(share), "keep": _names(keep), "opset": _arguments.opset(opset_version)}
     description = _arguments.description(metadata, doc_string, value_docs, producer_name, producer_version)
     made = _native.join(given, rules(()), _json(options, external_data, follow_links, description))
     return _result(made, f, progress, all(hasattr(model, "SerializeToString") for _, model in named))

@@ -194,6 +194,7 @@ pub fn edited(py: Python<'_>, model: Given, rules: &Rules, json: &str) -> PyResu
 #[serde(deny_unknown_fields)]
 struct Join {
     wires: Vec<(String, String)>,
+    share: Vec<String>,
     keep: Vec<String>,
     opset: Option<u32>,
     written: Written,
@@ -212,6 +213,7 @@ pub fn joined(
     let opset = asked.opset.map(|opset| parsed("opset_version", &opset.to_string(), parse_opset)).transpose()?;
     let wanted = join::Options {
         wires: asked.wires.into_iter().map(|(from, to)| join::Wire { from, to }).collect(),
+        share: asked.share,
         keep: asked.keep,
         opset,
         external_data: asked.written.external_data,
