@@ -144,19 +144,19 @@ def test_the_command_runs_models(file: Path, tmp_path: Path) -> None:
     aten2onnx.edit(file, tmp_path / "b.onnx", output_names=["scores"])
 
     def command(*arguments: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, "-m", "aten2onnx", "diff", *map(str, arguments)], capture_output=True, text=True, cwd=tmp_path)
+        return subprocess.run([sys.executable, "-m", "aten2onnx", "diff", *map(str, arguments)], capture_output=True, text=True)
 
-    run = command(file, file, "--inputs", "data.npz")
+    run = command(file, file, "--inputs", tmp_path / "data.npz")
     assert run.returncode == 0 and "all 5 are equal" in run.stdout, run.stderr
-    run = command(file, tmp_path / "b.onnx", "--random=7", "--size", "n=3", "--html", "diff.html")
+    run = command(file, tmp_path / "b.onnx", "--random=7", "--size", "n=3", "--html", tmp_path / "diff.html")
     assert run.returncode == 1 and "+ scores" in run.stdout and (tmp_path / "diff.html").exists(), run.stderr
     assert command(file, tmp_path / "b.onnx", "--random", "7", "-q").stdout == ""
     for arguments, code, said in [
-        (["--inputs", "none.npz"], 3, "cannot read"),
+        (["--inputs", tmp_path / "none.npz"], 3, "cannot read"),
         (["--inputs", file], 4, "not a file of arrays"),
         (["--random", "x"], 2, "no number"),
         (["--random", "1", "--size", "n"], 2, "NAME=SIZE"),
-        (["--random", "1", "--inputs", "data.npz"], 2, "not allowed"),
+        (["--random", "1", "--inputs", tmp_path / "data.npz"], 2, "not allowed"),
         (["--random", "1", "--size", "m=2"], 4, "no input has a dimension `m`"),
     ]:
         run = command(file, file, *arguments)

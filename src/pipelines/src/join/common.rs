@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::index::reads_of;
+use super::super::made::FIRST_WITH_WEIGHTS;
 use super::super::part::may_vary;
 use super::Joined;
 use aten2onnx_core::error::Result;
@@ -35,11 +36,14 @@ impl Common {
                 known.insert(weight.name.clone());
             }
         }
+        let is_old = part.model.proto.ir_version() < i64::from(FIRST_WITH_WEIGHTS);
         let Some(graph) = &mut part.model.proto.graph else { return Ok(()) };
         let outputs: FxHashSet<&str> = graph.output.iter().map(|output| output.name()).collect();
         let is_known = |tensor: &&TensorProto| self.tensors.get(tensor.name()) == Some(*tensor);
         known.extend(graph.initializer.iter().filter(is_known).map(|tensor| tensor.name().to_owned()));
-        known.retain(|name| !outputs.contains(name.as_str()));
+        // Weights of old models are inputs, too; others that are inputs have a value of their own in each call.
+        let inputs: FxHashSet<&str> = graph.input.iter().map(|input| input.name()).collect();
+        known.retain(|name| !outputs.contains(name.as_str()) && (is_old || !inputs.contains(name.as_str())));
         let mut computed: FxHashSet<String> = FxHashSet::default();
         for node in &graph.node {
             let is_same = node.output.first().is_some_and(|name| self.nodes.get(name) == Some(node));

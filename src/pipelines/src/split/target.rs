@@ -91,7 +91,12 @@ impl Splitting<'_> {
     }
 
     fn said(&self, node: usize, reasons: &Reasons) -> Option<String> {
-        Some(format!("{}: {}", self.index.nodes.get(node).map(place_of)?, reasons.get(&node)?))
+        let found = self.index.nodes.get(node)?;
+        let place = match (found.name(), self.index.computes(node).next()) {
+            ("", Some(output)) => format!("node of `{output}` ({})", found.op_type()),
+            _ => place_of(found),
+        };
+        Some(format!("{place}: {}", reasons.get(&node)?))
     }
 
     /// A part as a model that was read: with its weights where they are in the whole model.
