@@ -279,16 +279,17 @@ pub fn parted(
     })
 }
 
+/// Titles with their lines.
+type Sections = Vec<(&'static str, Vec<String>)>;
+
+/// Two names of a value, the node, and how they were matched.
+type Pairs = Vec<(String, String, String, &'static str)>;
+
 /// What differs between two models: sections with their lines, and the values that are the same in both, each as their names, the node
 /// and how they were matched.
 #[pyfunction]
 #[pyo3(name = "diff")]
-pub fn difference(
-    py: Python<'_>,
-    first: Given,
-    second: Given,
-    follow_links: bool,
-) -> PyResult<(Vec<(&'static str, Vec<String>)>, Vec<(String, String, String, &'static str)>)> {
+pub fn difference(py: Python<'_>, first: Given, second: Given, follow_links: bool) -> PyResult<(Sections, Pairs)> {
     let links = Links::of(follow_links);
     let found = work::run(py, None, |_| diff::diff(&open(first, links)?, &open(second, links)?))?;
     let sections = found.sections.into_iter().map(|section| (section.title, section.lines)).collect();
