@@ -91,6 +91,11 @@ def test_what_a_module_returns_is_given_to_the_next() -> None:
     torch.testing.assert_close(program([a, b])[0], a * b)
 
 
+def test_the_metadata_of_the_user_comes_first(tmp_path: Path) -> None:
+    aten2onnx.export(torch.nn.Linear(3, 4).eval(), (torch.randn(1, 3),), tmp_path / "m.onnx", after=ready.TopK(1, labels="abcd".split()), metadata={"names": "mine"})
+    assert [entry.value for entry in onnx.load(tmp_path / "m.onnx").metadata_props if entry.key == "names"] == ["mine"]
+
+
 def test_the_mode_is_that_of_all() -> None:
     net = Net().eval()
     with pytest.warns(UserWarning, match="training mode"):

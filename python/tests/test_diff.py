@@ -70,6 +70,7 @@ def test_the_first_value_that_differs(file: Path) -> None:
         assert first.largest_difference == pytest.approx(0.5, rel=1e-4) and ", 2]: " in first.text
         assert [value.matched for value in found.values if value.equal] == ["structure", "structure"]
         assert "the first that differs" in str(found) and not found.equal
+    assert first.text.startswith("float32[5, 4], ")
     assert aten2onnx.diff(file, other, seed=0, atol=1.0).first_difference is None
     assert aten2onnx.diff(file, file, seed=0).equal and "all 5 are equal" in str(aten2onnx.diff(file, file, seed=0))
 

@@ -62,6 +62,13 @@ def test_edits_have_the_options_of_the_command(file: Path) -> None:
     fixed = aten2onnx.edit(onnx.load(file), dims={"x:0": 1}, to_inputs="first.bias", keep_defaults=True)
     assert fixed.graph.input[0].type.tensor_type.shape.dim[0].dim_value == 1 and [value.name for value in fixed.graph.input] == ["x", "first.bias"]
     x = np.ones((1, 4), np.float32)
+    shuffled = onnx.ModelProto.FromString(onnx.load(file).SerializeToString())
+    nodes = list(reversed(shuffled.graph.node))
+    del shuffled.graph.node[:]
+    shuffled.graph.node.extend(nodes)
+    assert [node.op_type for node in aten2onnx.edit(shuffled, sort=True).graph.node] == ["Gemm", "Relu", "Gemm"]
+    assert [node.op_type for node in nodes] == [node.op_type for node in aten2onnx.edit(shuffled).graph.node]
+    assert nodes != list(aten2onnx.edit(shuffled, sort=True).graph.node)
     back = aten2onnx.edit(fixed, to_weights=["first.bias"])
     np.testing.assert_array_equal(run(back, x=x)[0], run(file, x=x)[0])
     for elements in ([0, 0, 0], np.zeros(3), torch.zeros(3), 0):
@@ -135,6 +142,22 @@ def test_a_target_has_parts_of_its_own(tmp_path: Path) -> None:
         aten2onnx.Pipeline(aten2onnx.split(model, tmp_path / "two", parts=2), other_providers=[])
 
 
+def test_the_providers_of_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[tuple[str, Any]] = []
+
+    class Session:
+        def __init__(self, path: str, options: object, providers: Any) -> None:
+            opened.append((Path(path).name, providers))
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", Session)
+    parts = [{"file": f"{number}.onnx", "inputs": [], "outputs": [], "runs_on_target": number != 1} for number in range(3)]
+    for part in parts:
+        (tmp_path / str(part["file"])).write_bytes(b"")
+    (tmp_path / "m.json").write_text(json.dumps({"format": 1, "inputs": [], "outputs": [], "target": "a-1", "parts": parts}))
+    aten2onnx.Pipeline(tmp_path / "m.json", providers=["A"], other_providers=["B"])
+    assert opened == [("0.onnx", ["A"]), ("1.onnx", ["B"]), ("2.onnx", ["A"])]
+
+
 def test_misuse_is_named(file: Path, tmp_path: Path) -> None:
     for call, said in [
         (lambda: aten2onnx.extract(file), "whole model"),
@@ -162,6 +185,7 @@ def test_misuse_is_named(file: Path, tmp_path: Path) -> None:
         (lambda: aten2onnx.extract(file, to="frist"), "did you mean `first`"),
         (lambda: aten2onnx.extract(file, from_="second", to="first"), "`from_`"),
         (lambda: aten2onnx.edit(file, drop_outputs="z"), "it has `y`"),
+        (lambda: aten2onnx.edit(file, to_weights="x"), '`to_weights={"x": 1}` or `to_weights={"x": [1, 2, 3]}`'),
         (lambda: aten2onnx.join([file, file], wires={"y": "z"}), "z"),
         (lambda: aten2onnx.split(file, tmp_path / "no", bytes=1), "a node is not cut"),
     ]:

@@ -60,6 +60,7 @@ def test_images_are_those_of_torchvision() -> None:
             image = photo(*size)
             x = vision.resize(image.permute(0, 3, 1, 2).float() / 255, [48, 32], antialias=antialias)
             torch.testing.assert_close(ready.Image(48, 32, mean=mean, std=std, antialias=antialias)(image), vision.normalize(x, mean, std), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(ready.Image(9, 7, reverse_channels=True)(image), ready.Image(9, 7)(image.flip(-1)))
     [channel] = ready.Image(4, 4, mean=(0,), std=(1,))(photo(1, 4, 4, 1))
     assert channel.shape == (1, 4, 4)
 
@@ -136,7 +137,8 @@ def test_boxes_of_a_class_and_an_image_suppress_one_another() -> None:
 def test_log_mels_are_those_of_whisper(tmp_path: Path) -> None:
     from transformers import WhisperFeatureExtractor
 
-    for mels, waveform in ((80, torch.randn(16000)), (128, torch.randn(5000) * 0.01)):
+    silent = torch.cat([torch.randn(8000), torch.zeros(8000)])
+    for mels, waveform in ((80, torch.randn(16000)), (128, torch.randn(5000) * 0.01), (80, silent)):
         extractor = WhisperFeatureExtractor(feature_size=mels)
         wanted = extractor._np_extract_fbank_features(waveform.numpy()[None], "cpu")
         np.testing.assert_allclose(ready.LogMel(mels=mels)(waveform[None]).numpy(), wanted, rtol=1e-4, atol=1e-4)
