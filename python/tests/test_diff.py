@@ -100,6 +100,22 @@ def test_two_exporters(tmp_path: Path) -> None:
     assert found.values and found.first_difference is None, str(found)
 
 
+def test_inputs_of_the_second_model(tmp_path: Path) -> None:
+    """By name, in whatever order; else by order."""
+
+    def model(*names: str) -> onnx.ModelProto:
+        inputs = [h.make_tensor_value_info(name, 1, ["n"]) for name in names]
+        graph = h.make_graph([h.make_node("Sub", sorted(names), ["y"])], "g", inputs, [h.make_tensor_value_info("y", 1, ["n"])])
+        return h.make_model(graph, opset_imports=[h.make_opsetid("", 18)], ir_version=8)
+
+    assert aten2onnx.diff(model("a", "b"), model("b", "a"), seed=0).first_difference is None
+    assert aten2onnx.diff(model("a", "b"), model("c", "d"), seed=0).first_difference is None
+    assert aten2onnx.diff(model("a", "b"), model("d", "c"), seed=0).first_difference is not None
+    with pytest.raises(aten2onnx.InputError, match="`c`, those of the first `a`, `b`"):
+        one = h.make_graph([h.make_node("Abs", ["c"], ["y"])], "g", [h.make_tensor_value_info("c", 1, ["n"])], [h.make_tensor_value_info("y", 1, ["n"])])
+        aten2onnx.diff(model("a", "b"), h.make_model(one, opset_imports=[h.make_opsetid("", 18)], ir_version=8), seed=0)
+
+
 def judged(first: list[Any], second: list[Any], values: tuple[Any, Any], dtype: int = 1) -> aten2onnx.Difference:
     """Two models of one node each."""
     shape: list[Any] = [2]
@@ -126,6 +142,13 @@ def test_what_is_no_float() -> None:
     assert equal.equal and equal.values[0].text == "a sequence of 2, equal"
     half = judged([h.make_node("Cast", ["x"], ["h"], to=16), h.make_node("Cast", ["h"], ["y"], to=1)], [h.make_node("Cast", ["x"], ["h"], to=16), h.make_node("Cast", ["h"], ["y"], to=11)], (x, None))
     assert [value.equal for value in half.values] == [True, False], str(half)
+    nibbles = [h.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"]), h.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"])]
+    weights = [nh.from_array(np.float32(0.5), "scale"), h.make_tensor("zero", onnx.TensorProto.INT4, [], [0])]
+    graph = h.make_graph(nibbles, "g", [h.make_tensor_value_info("x", 1, [4])], [h.make_tensor_value_info("y", 1, [4])], weights)
+    small = h.make_model(graph, opset_imports=[h.make_opsetid("", 21)], ir_version=10).SerializeToString()
+    found = aten2onnx.diff(small, small, inputs={"x": np.array([1, 2, 3, -1], np.float32)})
+    assert found.first_difference is None and found.values[-1].first == "y", str(found)
+    assert len(found.values) + len(found.notes) // 2 == len(nibbles)
 
 
 def test_a_page_beside_the_text(file: Path, tmp_path: Path) -> None:

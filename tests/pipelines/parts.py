@@ -405,6 +405,19 @@ def check_targets():
         for name, one in pipeline(folder / "in.json", feeds).items():
             assert np.allclose(one, run(path, feeds)[name], rtol=1e-6), (target, name)
     assert kinds["onnxruntime"] == [True], kinds
+    # The order of nodes does not matter; what depends on no input, but is not for the runtime, is in a part of its own.
+    count = h.make_node("TfIdfVectorizer", ["i"], ["counts"], "count", mode="TF", min_gram_length=1, max_gram_length=1, max_skip_count=0, ngram_counts=[0], ngram_indexes=[0, 1, 2], pool_int64s=[2, 4, 6])
+    nodes = [h.make_node("Mul", ["scaled", "a"], ["y"], "last"), h.make_node("Mul", ["counts", "two"], ["scaled"], "scale"), count, h.make_node("Neg", ["x"], ["a"], "first"), h.make_node("Add", ["two", "two"], ["four"], "four"), h.make_node("Mul", ["a", "four"], ["z"], "other")]
+    constant = model(nodes, [value("x")], [value("y"), value("z")], [nh.from_array(np.array([2, 2, 4], np.int64), "i"), nh.from_array(np.float32(2), "two")])
+    path = saved(constant)
+    command("split", path, "--target", "tract", "-o", folder)
+    parts = json.loads((folder / "in.json").read_text())["parts"]
+    assert [part["runs_on_target"] for part in parts] == [False, True], parts
+    assert parts[0]["reasons"][0].startswith("node `count` (TfIdfVectorizer): ") and [node.name for node in onnx.load(folder / "in-1.onnx").graph.node] == ["count"]
+    ordered = onnx.ModelProto.FromString(constant.SerializeToString())
+    del ordered.graph.node[:]
+    ordered.graph.node.extend([nodes[i] for i in (2, 1, 3, 0, 4, 5)])
+    same(pipeline(folder / "in.json", feeds), run(saved(ordered, "ordered.onnx"), feeds))
     # An operator of another domain is known to be of a runtime, or it is not.
     foreign = model([h.make_node("Neg", ["x"], ["a"]), h.make_node("Gelu", ["a"], ["b"], "gelu", domain="com.microsoft"), h.make_node("Mine", ["b"], ["c"], "mine", domain="mine"), h.make_node("Abs", ["c"], ["y"])], [value("x")], [value("y")], domains=[("com.microsoft", 1), ("mine", 1)], value_info=[value("b"), value("c")])
     for target, wanted in (("onnxruntime", [True, False, True]), ("tract", [True, False, True])):
@@ -413,6 +426,15 @@ def check_targets():
         assert [part["runs_on_target"] for part in parts] == wanted, parts
         assert [len(part.get("reasons", [])) for part in parts] == [0, 1 if target == "onnxruntime" else 2, 0]
         assert "mine::Mine" in parts[1]["reasons"][-1]
+    # Also inside of functions and bodies.
+    inside = h.make_function("own", "Outer", ["a"], ["b"], [h.make_node("Mine", ["a"], ["b"], domain="mine")], [h.make_opsetid("mine", 1)])
+    body = h.make_graph([h.make_node("Mine", ["x"], ["t"], domain="mine")], "body", [], [value("t")])
+    other = h.make_graph([h.make_node("Neg", ["x"], ["e"])], "other", [], [value("e")])
+    for node, more in ((h.make_node("Outer", ["x"], ["y"], "call", domain="own"), {"functions": [inside]}), (h.make_node("If", ["c"], ["y"], "if", then_branch=body, else_branch=other), {})):
+        made = model([node], [value("x"), value("c", T.BOOL, ())], [value("y")], domains=[("own", 1), ("mine", 1)], **more)
+        command("split", saved(made), "--target", "onnxruntime", "-o", folder)
+        [part] = json.loads((folder / "in.json").read_text())["parts"]
+        assert not part["runs_on_target"] and "mine::Mine" in part["reasons"][0], part
     halves = model([h.make_node("Cast", ["x"], ["a"], to=T.BFLOAT16), h.make_node("Neg", ["a"], ["b"]), h.make_node("Cast", ["b"], ["y"], to=T.FLOAT)], [value("x")], [value("y")])
     command("split", saved(halves), "--target", "tract", "-o", folder)
     [part] = json.loads((folder / "in.json").read_text())["parts"]
