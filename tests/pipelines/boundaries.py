@@ -4,7 +4,7 @@ with them, and joined again they are the whole.
     boundaries.py PATH-OF-aten2onnx [check_NAME ..]
 
 The models are those of tests/models/zoo.py, which aten2onnx exports, files of torch.onnx.export, and those that the package onnx ships. CI takes
-some of them; `BOUNDARIES="vit resnet_torch"` chooses others, and `BOUNDARIES=all` takes all.
+some of them; `BOUNDARIES="vgg resnet_torch"` chooses others, and `BOUNDARIES=all` takes all.
 """
 import json
 import os
@@ -20,7 +20,7 @@ import onnx
 
 from harness import BINARY, ROOT, SCRATCH, checked, command, identical, main, names, session
 
-SOME = "vgg llama gpt2_torch squeezenet_caffe2"
+SOME = "vit llama gpt2_torch squeezenet_caffe2"
 #: Files of others: the TorchScript exporter of PyTorch, and Caffe2 and other tools, whose models the package onnx ships.
 TORCH = {f"{name}_torch": ROOT / f"tests/data/convert/{name}.onnx" for name in ("resnet", "vit", "gpt2")}
 LIGHT = {f"{name}_caffe2": pathlib.Path(onnx.__file__).parent / f"backend/test/data/light/light_{name}.onnx" for name in ("squeezenet", "shufflenet", "inception_v1", "densenet121", "resnet50")}

@@ -105,6 +105,10 @@ def check_equal_constants_once():
     assert [node.name for node in made.graph.node if node.op_type == "Mul"] == ["six", "of one", "mul", "b/of one", "b/mul"], made.graph.node
     assert len([node for node in made.graph.node if node.op_type == "Constant"]) == 1
     identical("s", run(OUT, {"x": X})["b/s"], run(saved(two, "b.onnx"), {"x": run(saved(one, "a.onnx"), {"x": X})["s"]})["s"])
+    two.graph.node[0].attribute[0].t.CopyFrom(nh.from_array(np.float32(4)))
+    made, _ = join(saved(one, "a.onnx"), saved(two, "b.onnx"), "--share", "x")
+    assert len([node for node in made.graph.node if node.op_type == "Constant"]) == 2, "another constant of the same name"
+    identical("s", run(OUT, {"x": X})["b/s"], run(SCRATCH / "b.onnx", {"x": X})["s"])
     # Large weights are compared where they are stored.
     large = RNG.standard_normal((3, 2000)).astype(np.float32)
     wide = lambda by: model([h.make_node("MatMul", ["x", "big"], ["y"])], [value("x")], [value("y", shape=("n", 2000))], [nh.from_array(large * np.float32(by), "big")])
