@@ -39,7 +39,10 @@ fn an_opset_that_we_do_not_have_is_wrong_usage() {
 fn missing_and_damaged_files_have_their_codes() {
     let (code, text) = failure(&["export", "no/such.pt2"]);
     assert_eq!(code, 3);
-    assert_eq!(text, "error: No such file or directory\n  --> no/such.pt2\n");
+    assert_eq!(
+        text,
+        "error: No such file or directory\n  --> no/such.pt2\nhelp: the folder `no` does not exist, or cannot be read\n"
+    );
     let (code, text) = failure(&["inspect", "Cargo.toml"]);
     assert_eq!(code, 4);
     assert!(text.starts_with("error: ") && text.contains("--> Cargo.toml"), "{text}");

@@ -9,6 +9,11 @@ mod python {
     }
 
     #[test]
+    fn models_are_cut_at_every_module() {
+        host::judge("pipelines/boundaries.py", env!("CARGO_BIN_EXE_aten2onnx"), &[]);
+    }
+
+    #[test]
     fn models_of_onnx_are_parted_joined_and_edited() {
         host::judge("pipelines/backend.py", env!("CARGO_BIN_EXE_aten2onnx"), &[]);
     }

@@ -9,6 +9,7 @@
 """
 
 from ._convert import convert
+from ._diff import ComparedValue, Difference, diff
 from ._errors import (
     ArgumentError,
     CaptureError,
@@ -24,6 +25,7 @@ from ._export import export
 from ._inspect import Inspection, inspect
 from ._many import export_many
 from ._native import DEFAULT_OPSET, MAX_OPSET, MIN_OPSET, __version__
+from ._parts import edit, extract, join, split
 from ._pipeline import Pipeline
 from ._program import ONNXProgram
 from ._report import Report
@@ -35,6 +37,8 @@ __all__ = [
     "MIN_OPSET",
     "ArgumentError",
     "CaptureError",
+    "ComparedValue",
+    "Difference",
     "Error",
     "FileError",
     "InputError",
@@ -49,8 +53,13 @@ __all__ = [
     "VerificationError",
     "__version__",
     "convert",
+    "diff",
+    "edit",
     "export",
     "export_many",
+    "extract",
     "inspect",
+    "join",
+    "split",
     "supported",
 ]

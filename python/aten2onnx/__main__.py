@@ -9,6 +9,10 @@ def main() -> int:
     """Runs the command line of this process and returns the exit code."""
     if sys.argv[1:2] == ["hf"]:
         return _hugging_face(sys.argv[2:])
+    if sys.argv[1:2] == ["diff"] and any(argument.split("=")[0] in ("--inputs", "--random") for argument in sys.argv[2:]):
+        from ._diff_command import main as diff
+
+        return diff(sys.argv[2:])
     return _native.main(["aten2onnx", *sys.argv[1:]])
 
 

@@ -72,7 +72,7 @@ def convert(
         UnsupportedError: The opset cannot express the model. The error lists all nodes that cannot be converted.
     """
     is_proto = hasattr(model, "SerializeToString")
-    path, content = _source(model)
+    path, content = source(model)
     options = {
         "output": {
             "opset": chosen_opset(target, _arguments.opset(opset_version)),
@@ -97,7 +97,7 @@ def convert(
     return require("onnx", "a ModelProto").load_from_string(found) if is_proto else found
 
 
-def _source(model: Any) -> tuple[str, bytes | None]:
+def source(model: Any) -> tuple[str, bytes | None]:
     """The path of a model, or a name for it and its bytes."""
     if isinstance(model, (str, os.PathLike)):
         return os.fspath(model), None

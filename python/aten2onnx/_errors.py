@@ -163,7 +163,25 @@ _KINDS: dict[str, type[Error]] = {
 }
 
 # Messages of the library name options of the command. These are the arguments with another name.
-_OPTIONS = {"-o": "f", "--opset": "opset_version", "--output": "f", "--input-name": "input_names", "--output-name": "output_names"}
+_OPTIONS = {
+    "-o": "f",
+    "--opset": "opset_version",
+    "--output": "f",
+    "--input-name": "input_names",
+    "--output-name": "output_names",
+    "--from": "from_",
+    "--type": "types",
+    "--input-type": "input_types",
+    "--output-type": "output_types",
+    "--to-weight": "to_weights",
+    "--to-input": "to_inputs",
+    "--drop-output": "drop_outputs",
+    "--wire": "wires",
+    "--random": "seed",
+    "--weight-name": "weight_names",
+}
+# Those whose value is a dictionary in Python, and what is between a key and its value.
+_DICTIONARIES = {"--weight-name": "=", "--input-type": "=", "--output-type": "=", "--to-weight": "=", "--wire": "=", "--type": ":"}
 
 
 def from_native(kind: str, message: str, **facts: Any) -> Error:
@@ -179,15 +197,23 @@ def in_python(text: str) -> str:
 
     def argument(match: re.Match[str]) -> str:
         option, value = match["option"], match["value"]
-        if option == "--weight-name" and value is not None:
-            old, _, new = value.partition("=")
-            return f'`weight_names={{"{old}": "{new}"}}`'
         name = _OPTIONS.get(option, option.lstrip("-").replace("-", "_"))
         if value is None:
             return f"`{name}`"
+        if option in _DICTIONARIES:
+            key, _, item = value.partition(_DICTIONARIES[option])
+            return f'`{name}={{"{key}": {_item(item)}}}`'
         return f"`{name}={value}`" if value.isdigit() else f'`{name}="{value}"`'
 
     return re.sub(r"`(?P<option>--[a-z][a-z-]*|-o)(?:[ =](?P<value>[^`\s]+))?`", argument, text)
+
+
+def _item(text: str) -> str:
+    """A value of a dictionary: a number, a list of numbers, or a text."""
+    numbers = text.split(",")
+    if all(number.isdigit() for number in numbers):
+        return text if len(numbers) == 1 else f"[{', '.join(numbers)}]"
+    return f'"{text}"'
 
 
 def require(name: str, purpose: str) -> Any:

@@ -34,6 +34,8 @@ def export(
     f: str | os.PathLike[str] | Writable | None = None,
     *,
     kwargs: Mapping[str, object] | None = None,
+    before: object = None,
+    after: object = None,
     opset_version: int | None = None,
     input_names: Sequence[str] | None = None,
     output_names: Sequence[str] | None = None,
@@ -90,6 +92,9 @@ def export(
         args: Example inputs of the module. A TorchScript file may have recorded them.
         f: The output: a path or an object with `write`. If omitted, call `save` of the result.
         kwargs: Example inputs by name.
+        before: A module of PyTorch that runs before the model and becomes a part of the file. `args`, `dynamic_shapes` and input names are its own; what it
+            returns is given to the model: a tuple as its arguments, a dictionary as arguments by name, anything else as the only argument.
+        after: A module that runs after the model, on what that returns. `aten2onnx.ready` has modules for both.
         opset_version: The opset of the model, `MIN_OPSET` to `MAX_OPSET` (default: 18, or the nearest that the target supports).
         input_names: Names for the inputs, in order.
         output_names: Names for the outputs, in order.
@@ -170,6 +175,7 @@ def export(
         Error: The base class of these and all other errors.
     """
     _others.check(others, export)
+    metadata = _metadata([before, model, after], metadata)
     _arguments.shapes(dynamic_shapes)
     args = _arguments.arguments("args", args)
     way = "export" if dump_exported_program and capture == "auto" else _ways.way_of(capture, strict)
@@ -197,6 +203,8 @@ def export(
         "fallback": _others.fallback(fallback) or "none",
     }
     made = Report(name_of_model(model))
+    if before is not None or after is not None:
+        model = _around(model, before, after)
     rules = own_rules(mappings)
     elsewhere = _weights.elsewhere(weights, weight_names)
     try:
@@ -238,6 +246,24 @@ def export(
         if report:
             made.save(_report_path(report, f, artifacts_dir, made.model))
     return program
+
+
+def _around(model: Any, before: Any, after: Any) -> Any:
+    """A model with modules before and after it, as one module."""
+    require("torch", "exporting modules before and after a model")
+    from ._around import around
+
+    return around(model, before, after)
+
+
+def _metadata(modules: Sequence[object], given: Mapping[str, str] | None) -> Mapping[str, str]:
+    """The entries of the metadata that modules bring along, such as the names of classes, and those that the user gives."""
+    found: dict[str, str] = {}
+    for module in modules:
+        for part in module.modules() if hasattr(module, "modules") and not _script.is_script(module) else ():
+            own = getattr(part, "onnx_metadata", None)
+            found.update(own if isinstance(own, dict) else {})
+    return {**found, **(given or {})}
 
 
 def _save_captured(exported: Any, path: Path) -> None:
@@ -284,6 +310,7 @@ def captured(
     import torch
 
     name = name_of_model(model)
+    model = model.plain() if hasattr(model, "plain") and type(model).__name__ == "Around" else model
     if isinstance(model, torch.export.ExportedProgram):
         if _calls.is_auto(dynamic_shapes):
             return Captured(name, model, _dimensions.symbols(model, list(input_names or _inputs(model))))
@@ -482,6 +509,7 @@ def name_of_model(model: Any) -> str:
     """Returns the name of the model in messages and reports."""
     if isinstance(model, (str, os.PathLike)):
         return Path(model).stem
+    model = getattr(model, "model", model) if type(model).__name__ == "Around" else model
     return type(model).__name__
 
 

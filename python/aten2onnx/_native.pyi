@@ -10,14 +10,22 @@ __all__ = [
     "MAX_OPSET",
     "MIN_OPSET",
     "ConvertedModel",
+    "MadeModel",
     "Model",
     "Program",
     "Rules",
     "__version__",
     "chosen_opset",
+    "diff",
+    "difference_page",
+    "edit",
+    "extract",
     "failed_page",
+    "join",
     "main",
     "save_many",
+    "split",
+    "watched",
 ]
 
 __version__: str
@@ -124,3 +132,20 @@ def save_many(
 def failed_page(name: str, error: str) -> str: ...
 def chosen_opset(target: str | None, asked: int | None) -> int: ...
 def main(args: Sequence[str]) -> int: ...
+
+@final
+class MadeModel:
+    def save(self, path: str, progress: _Progress | None = None) -> Written: ...
+    def serialized(self) -> bytes: ...
+    @property
+    def notes(self) -> list[str]: ...
+
+_Given = tuple[str, bytes | None]
+
+def extract(model: _Given, rules: Rules, json: str) -> MadeModel: ...
+def edit(model: _Given, rules: Rules, json: str) -> MadeModel: ...
+def join(models: Sequence[tuple[str, str, bytes | None]], rules: Rules, json: str) -> MadeModel: ...
+def split(model: _Given, folder: str, name: str, rules: Rules, json: str, progress: _Progress | None = None) -> list[str]: ...
+def diff(first: _Given, second: _Given, follow_links: bool) -> tuple[list[tuple[str, list[str]]], list[tuple[str, str, str, str]]]: ...
+def watched(model: _Given, names: Sequence[str], follow_links: bool) -> MadeModel: ...
+def difference_page(json: str, path: str) -> None: ...

@@ -26,13 +26,14 @@ class Pipeline:
     """
 
     @_arguments.checked
-    def __init__(self, path: str | os.PathLike[str], *, session_options: object = None, providers: Sequence[object] | None = None) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, session_options: object = None, providers: Sequence[object] | None = None, other_providers: Sequence[object] | None = None) -> None:
         """Opens the parts.
 
         Args:
             path: The list of the parts that `aten2onnx split` writes, `DIR/NAME.json`.
             session_options: The `onnxruntime.SessionOptions` of all parts.
             providers: The execution providers of all parts (default: those of ONNX Runtime for the CPU).
+            other_providers: Those of the parts that the target does not run, if the model was split for one (default: `providers`).
         """
         runtime = require("onnxruntime", "a pipeline")
         wiring = _read(Path(path))
@@ -44,7 +45,11 @@ class Pipeline:
         if missing:
             raise FileError(f"{path}: the part `{missing[0]}` is missing", help="keep the list and its parts in one folder")
         chosen = list(providers) if providers is not None else ["CPUExecutionProvider"]
-        self.sessions: list[Any] = [runtime.InferenceSession(str(file), session_options, providers=chosen) for file in files]
+        others = list(other_providers) if other_providers is not None else chosen
+        if other_providers is not None and wiring.get("target") is None:
+            raise ArgumentError("other_providers: the model was not split for a target", help="leave it out, or split with `target`")
+        of_parts = [chosen if part.get("runs_on_target", True) else others for part in wiring["parts"]]
+        self.sessions: list[Any] = [runtime.InferenceSession(str(file), session_options, providers=own) for file, own in zip(files, of_parts)]
         self._last = {name: number for number, (inputs, _) in enumerate(self._parts) for name in inputs}
 
     @_arguments.checked

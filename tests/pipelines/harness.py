@@ -21,8 +21,7 @@ def command(*arguments, fails=0, cwd=None):
     run = subprocess.run([str(BINARY), *map(str, arguments)], capture_output=True, text=True, cwd=cwd)
     assert run.returncode == fails, f"{' '.join(map(str, arguments))}: exit code {run.returncode}: {run.stderr}"
     if fails > 2:
-        # A file that is not there needs no advice.
-        assert run.stderr.startswith("error: ") and ("help:" in run.stderr or fails == 3), f"an error says what to do: {run.stderr}"
+        assert run.stderr.startswith("error: ") and "help:" in run.stderr, f"an error says what to do: {run.stderr}"
     return run.stderr + run.stdout
 
 

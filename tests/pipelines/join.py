@@ -72,6 +72,61 @@ def check_models_side_by_side():
     assert names(made.graph.input) == ["x", "u"] and sizes(made.graph.input[1]) == ["k", 3], "nothing clashes, nothing is renamed"
 
 
+def check_inputs_that_models_share():
+    a, b = saved(test_model(2), "a.onnx"), saved(test_model(3), "b.onnx")
+    made, _ = join(a, b, "--share", "x")
+    assert names(made.graph.input) == ["x"] and names(made.graph.output) == ["y", "b/y"]
+    assert sizes(made.graph.output[1]) == ["n", 3], "the size is one, too"
+    found = run(OUT, {"x": X})
+    identical("y", found["y"], X * 2 + 1)
+    identical("b", found["b/y"], X * 3 + 1)
+    # One of three gets its input from a wire.
+    made, _ = join(a, b, a, "--wire", "b:y=a_2:x", "--share", "x")
+    assert names(made.graph.input) == ["x"] and names(made.graph.output) == ["y", "a_2/y"]
+    identical("z", run(OUT, {"x": X})["a_2/y"], (X * 3 + 1) * 2 + 1)
+    other = saved(model([h.make_node("Neg", ["x"], ["v"])], [value("x", T.INT64)], [value("v", T.INT64)]), "ints.onnx")
+    assert "int64" in join(a, other, "--share", "x", fails=5)
+    assert "no model has it as an input" in join(a, b, "--share", "w", fails=5)
+    assert "only `a` has it" in join(a, b, "--share", "x", "--wire", "a:y=b:x", fails=5)
+
+
+def check_equal_constants_once():
+    """As parts of one model have them: those of other elements, and inputs with defaults, stay apart."""
+    one, two = test_model(2), test_model(2)
+    two.graph.initializer[1].CopyFrom(nh.from_array(np.float32(5), "one"))
+    for made in (one, two):
+        made.graph.node.insert(0, h.make_node("Constant", [], ["k"], value=nh.from_array(np.float32(3))))
+        made.graph.node.insert(1, h.make_node("Mul", ["k", "w"], ["kw"], "six"))
+        made.graph.node.insert(2, h.make_node("Mul", ["k", "one"], ["ko"], "of one"))
+        made.graph.node.append(h.make_node("Sum", ["y", "kw", "ko"], ["s"], "sum"))
+        made.graph.output[0].CopyFrom(value("s"))
+    made, _ = join(saved(one, "a.onnx"), saved(two, "b.onnx"), "--wire", "a:s=b:x")
+    assert sorted(names(made.graph.initializer)) == ["b/one", "one", "w"]
+    assert [node.name for node in made.graph.node if node.op_type == "Mul"] == ["six", "of one", "mul", "b/of one", "b/mul"], made.graph.node
+    assert len([node for node in made.graph.node if node.op_type == "Constant"]) == 1
+    identical("s", run(OUT, {"x": X})["b/s"], run(saved(two, "b.onnx"), {"x": run(saved(one, "a.onnx"), {"x": X})["s"]})["s"])
+    two.graph.node[0].attribute[0].t.CopyFrom(nh.from_array(np.float32(4)))
+    made, _ = join(saved(one, "a.onnx"), saved(two, "b.onnx"), "--share", "x")
+    assert len([node for node in made.graph.node if node.op_type == "Constant"]) == 2, "another constant of the same name"
+    identical("s", run(OUT, {"x": X})["b/s"], run(SCRATCH / "b.onnx", {"x": X})["s"])
+    # Large weights are compared where they are stored.
+    large = RNG.standard_normal((3, 2000)).astype(np.float32)
+    wide = lambda by: model([h.make_node("MatMul", ["x", "big"], ["y"])], [value("x")], [value("y", shape=("n", 2000))], [nh.from_array(large * np.float32(by), "big")])
+    made, _ = join(saved(wide(1), "a.onnx"), saved(wide(1), "b.onnx"), "--share", "x")
+    assert names(made.graph.initializer) == ["big"]
+    made, _ = join(saved(wide(1), "a.onnx"), saved(wide(2), "b.onnx"), "--share", "x")
+    assert names(made.graph.initializer) == ["big", "b/big"]
+    identical("y", run(OUT, {"x": X})["b/y"], run(SCRATCH / "b.onnx", {"x": X})["y"])
+    # A default is replaced in each model alone; random numbers are drawn in each.
+    default = test_model(2)
+    default.graph.input.append(value("w", shape=()))
+    made, _ = join(saved(default, "a.onnx"), saved(default, "b.onnx"), "--share", "x")
+    assert names(made.graph.input) == ["x", "w", "b/w"]
+    noise = model([h.make_node("RandomNormal", [], ["r"], shape=[2, 3]), h.make_node("Add", ["x", "r"], ["y"])], [value("x")], [value("y")])
+    made, _ = join(saved(noise, "a.onnx"), saved(noise, "b.onnx"), "--share", "x")
+    assert [node.op_type for node in made.graph.node].count("RandomNormal") == 2
+
+
 def check_bodies_and_functions():
     first = saved(everything(), "first.onnx")
     changed = everything()

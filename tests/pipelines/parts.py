@@ -309,6 +309,139 @@ def check_misuse():
     assert "`a` is defined twice" in fails("--to", "b", source=saved(twice, "twice.onnx"), code=4)
 
 
+def check_names_with_commas():
+    nodes = [h.make_node("Neg", ["x"], ["a,b"], "first,node"), h.make_node("Abs", ["a,b"], ["c"]), h.make_node("Exp", ["c"], ["y,"])]
+    path = saved(model(nodes, [value("x")], [value("y,")]))
+    feeds = {"x": RNG.standard_normal((2, 3)).astype(np.float32)}
+    command("extract", path, "--from", r"a\,b", "--to", r"y\,", "-o", SCRATCH / "part.onnx")
+    part = checked(SCRATCH / "part.onnx")
+    assert names(part.graph.input) == ["a,b"] and names(part.graph.output) == ["y,"]
+    command("extract", path, "--to", r"first\,node,c", "-o", SCRATCH / "part.onnx")
+    assert names(checked(SCRATCH / "part.onnx").graph.output) == ["a,b", "c"]
+    command("extract", path, "--to", r"a\,b", "--to", "c", "-o", SCRATCH / "repeated.onnx")
+    assert (SCRATCH / "repeated.onnx").read_bytes() == (SCRATCH / "part.onnx").read_bytes()
+    for ways in (["--at", r"c,y\,"], ["--at", "c", "--at", r"y\,"]):
+        command("split", path, *ways, "-o", SCRATCH / "commas")
+        assert [part["inputs"] for part in json.loads((SCRATCH / "commas/in.json").read_text())["parts"]] == [["x"], ["a,b"], ["c"]]
+        same(pipeline(SCRATCH / "commas/in.json", feeds), run(path, feeds))
+    for wrong in ("a,", ",a", "", "a,,b"):
+        assert "a name is missing" in command("split", path, "--at", wrong, "-o", SCRATCH / "commas", fails=2)
+
+
+def check_a_split_that_fails_changes_nothing():
+    path, folder = saved(everything()), SCRATCH / "kept"
+    command("split", path, "--parts", 2, "-o", folder, "--external-data", "always")
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    assert len(before) >= 3
+    # The last part cannot be written.
+    (folder / "in-4.onnx").mkdir()
+    message = command("split", path, "--parts", 4, "-o", folder, fails=3)
+    assert "in-4.onnx` is" in message or "in-4.onnx`: is a folder" in message, message
+    (folder / "in-4.onnx").rmdir()
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+    same(pipeline(folder / "in.json", {"x": np.ones((2, 3), np.float32)}), run(path, {"x": np.ones((2, 3), np.float32)}))
+    # A part may not replace the file that it is read from.
+    own = saved(everything(), "own/in-2.onnx")
+    text = own.read_bytes()
+    other = SCRATCH / "own/in.onnx"
+    other.write_bytes(text)
+    command("split", other, "--parts", 2, "-o", SCRATCH / "own")
+    assert len(onnx.load(own).graph.node) < 10, "another file of that name is replaced"
+    message = command("split", own, "--at", "net.last", "-o", SCRATCH / "missing/folder", fails=3)
+    assert not (SCRATCH / "missing").exists(), message
+
+
+def check_many_parts():
+    """More parts than a process may have open files."""
+    nodes = [h.make_node("Neg", [f"v{i}"], [f"v{i + 1}"]) for i in range(300)]
+    path = saved(model(nodes, [value("v0")], [value("v300")]))
+    said = subprocess.run(["bash", "-c", 'ulimit -n 64; exec "$@"', "-", str(BINARY), "split", str(path), "--nodes", "1", "-o", str(SCRATCH / "many"), "-q"], capture_output=True, text=True)
+    assert said.returncode == 0, said.stderr
+    assert len(list((SCRATCH / "many").iterdir())) == 301
+
+
+def check_a_file_that_is_missing():
+    """Each command says what is there in its place."""
+    there, folder = saved(everything(), "there/in.onnx"), SCRATCH / "there"
+    out = SCRATCH / "there/out.onnx"
+    missing = folder / "im.onnx"
+    for arguments in [
+        ("extract", missing, "--to", "y", "-o", out),
+        ("split", missing, "--parts", 2, "-o", folder / "parts"),
+        ("edit", missing, "-o", out),
+        ("join", there, missing, "-o", out),
+        ("join", missing, there, "-o", out),
+        ("diff", there, missing),
+        ("diff", missing, there),
+        ("convert", missing, "-o", out),
+        ("pack", missing, "-o", out),
+        ("inspect", missing),
+        ("export", missing, "-o", out),
+        ("ops", "--of", missing),
+    ]:
+        message = command(*arguments, fails=3)
+        assert "im.onnx" in message and f"help: `{folder}` has `in.onnx`" in message, (arguments, message)
+        assert [file.name for file in folder.iterdir()] == ["in.onnx"], arguments
+    assert f"help: the folder `{folder / 'no'}` does not exist" in command("edit", folder / "no/in.onnx", "-o", out, fails=3)
+    assert "help: this folder has `in.onnx`" in command("edit", "im.onnx", "-o", "out.onnx", fails=3, cwd=folder)
+    assert f"help: `{folder}` has no file that ends in `.onx`" in command("edit", folder / "in.onx", "-o", out, fails=3)
+
+
+def check_targets():
+    """What a runtime does not run is in parts of its own, which say why; the others can be converted to it."""
+    path = saved(everything())
+    feeds = {"x": RNG.standard_normal((2, 3)).astype(np.float32)}
+    folder = SCRATCH / "targets"
+    kinds = {}
+    for target in ("onnxruntime", "tract", "tensorrt-8.5", "onnxruntime-web"):
+        said = command("split", path, "--target", target, "-o", folder)
+        wiring = json.loads((folder / "in.json").read_text())
+        assert wiring["target"].startswith(target)
+        kinds[target] = [part["runs_on_target"] for part in wiring["parts"]]
+        for part in wiring["parts"]:
+            code = 0 if part["runs_on_target"] else 5
+            assert ("reasons" in part) != part["runs_on_target"] and (f"{part['file']} is not for" in said) != part["runs_on_target"], (part, said)
+            command("convert", folder / part["file"], "-o", SCRATCH / "converted.onnx", "--target", target, "--opset", 17, fails=code)
+        for name, one in pipeline(folder / "in.json", feeds).items():
+            assert np.allclose(one, run(path, feeds)[name], rtol=1e-6), (target, name)
+    assert kinds["onnxruntime"] == [True], kinds
+    # The order of nodes does not matter; what depends on no input, but is not for the runtime, is in a part of its own.
+    count = h.make_node("TfIdfVectorizer", ["i"], ["counts"], "count", mode="TF", min_gram_length=1, max_gram_length=1, max_skip_count=0, ngram_counts=[0], ngram_indexes=[0, 1, 2], pool_int64s=[2, 4, 6])
+    nodes = [h.make_node("Mul", ["scaled", "a"], ["y"], "last"), h.make_node("Mul", ["counts", "two"], ["scaled"], "scale"), count, h.make_node("Neg", ["x"], ["a"], "first"), h.make_node("Add", ["two", "two"], ["four"], "four"), h.make_node("Mul", ["a", "four"], ["z"], "other")]
+    constant = model(nodes, [value("x")], [value("y"), value("z")], [nh.from_array(np.array([2, 2, 4], np.int64), "i"), nh.from_array(np.float32(2), "two")])
+    path = saved(constant)
+    command("split", path, "--target", "tract", "-o", folder)
+    parts = json.loads((folder / "in.json").read_text())["parts"]
+    assert [part["runs_on_target"] for part in parts] == [False, True], parts
+    assert parts[0]["reasons"][0].startswith("node `count` (TfIdfVectorizer): ") and [node.name for node in onnx.load(folder / "in-1.onnx").graph.node] == ["count"]
+    ordered = onnx.ModelProto.FromString(constant.SerializeToString())
+    del ordered.graph.node[:]
+    ordered.graph.node.extend([nodes[i] for i in (2, 1, 3, 0, 4, 5)])
+    same(pipeline(folder / "in.json", feeds), run(saved(ordered, "ordered.onnx"), feeds))
+    # An operator of another domain is known to be of a runtime, or it is not.
+    foreign = model([h.make_node("Neg", ["x"], ["a"]), h.make_node("Gelu", ["a"], ["b"], "gelu", domain="com.microsoft"), h.make_node("Mine", ["b"], ["c"], "mine", domain="mine"), h.make_node("Abs", ["c"], ["y"])], [value("x")], [value("y")], domains=[("com.microsoft", 1), ("mine", 1)], value_info=[value("b"), value("c")])
+    for target, wanted in (("onnxruntime", [True, False, True]), ("tract", [True, False, True])):
+        command("split", saved(foreign), "--target", target, "-o", folder)
+        parts = json.loads((folder / "in.json").read_text())["parts"]
+        assert [part["runs_on_target"] for part in parts] == wanted, parts
+        assert [len(part.get("reasons", [])) for part in parts] == [0, 1 if target == "onnxruntime" else 2, 0]
+        assert "mine::Mine" in parts[1]["reasons"][-1]
+    # Also inside of functions and bodies.
+    inside = h.make_function("own", "Outer", ["a"], ["b"], [h.make_node("Mine", ["a"], ["b"], domain="mine")], [h.make_opsetid("mine", 1)])
+    body = h.make_graph([h.make_node("Mine", ["x"], ["t"], domain="mine")], "body", [], [value("t")])
+    other = h.make_graph([h.make_node("Neg", ["x"], ["e"])], "other", [], [value("e")])
+    for node, more in ((h.make_node("Outer", ["x"], ["y"], "call", domain="own"), {"functions": [inside]}), (h.make_node("If", ["c"], ["y"], "if", then_branch=body, else_branch=other), {})):
+        made = model([node], [value("x"), value("c", T.BOOL, ())], [value("y")], domains=[("own", 1), ("mine", 1)], **more)
+        command("split", saved(made), "--target", "onnxruntime", "-o", folder)
+        [part] = json.loads((folder / "in.json").read_text())["parts"]
+        assert not part["runs_on_target"] and "mine::Mine" in part["reasons"][0], part
+    halves = model([h.make_node("Cast", ["x"], ["a"], to=T.BFLOAT16), h.make_node("Neg", ["a"], ["b"]), h.make_node("Cast", ["b"], ["y"], to=T.FLOAT)], [value("x")], [value("y")])
+    command("split", saved(halves), "--target", "tract", "-o", folder)
+    [part] = json.loads((folder / "in.json").read_text())["parts"]
+    assert not part["runs_on_target"] and len(part["reasons"]) == 3 and "node of `b` (Neg): tract-0.23 lacks bfloat16, the dtype of `a`" in part["reasons"], part["reasons"]
+    assert "did you mean" in command("split", path, "--target", "tensort", "-o", folder, fails=2)
+
+
 def check_metadata_of_parts():
     path = saved(everything())
     command("extract", path, "--to", "y", "-o", SCRATCH / "m.onnx", "--metadata", "stride=32", "--doc-string", "a part", "--value-doc", "y=sums", "--producer-name", "me")

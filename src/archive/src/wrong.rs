@@ -69,8 +69,11 @@ pub fn no_model(path: &Path, error: Error) -> Error {
         .help(format!("`aten2onnx export {shown} -o model.onnx` makes one of it, at any opset"))
 }
 
-/// The error of a path that cannot be opened, with what helps for a folder.
+/// The error of a path that cannot be opened, with what helps for a folder, and for a file that is not there.
 pub fn unopened(path: &Path, error: Error) -> Error {
+    if error.kind == Kind::Io && error.help.is_none() && !path.exists() {
+        return error.help(missing(path));
+    }
     if error.kind != Kind::Io || !path.is_dir() {
         return error;
     }
@@ -94,6 +97,28 @@ pub fn unopened(path: &Path, error: Error) -> Error {
         "give a file".to_owned()
     };
     error.help(help)
+}
+
+/// What is there in place of a file that is missing: its folder, and files of the same kind.
+fn missing(path: &Path) -> String {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let shown = if folder == Path::new(".") { "this folder".to_owned() } else { format!("`{}`", folder.display()) };
+    let Ok(entries) = folder.read_dir() else {
+        return format!("the folder {shown} does not exist, or cannot be read");
+    };
+    let is_alike = |name: &str| Path::new(name).extension() == path.extension();
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| is_alike(name) && !name.starts_with('.')).collect();
+    names.sort();
+    let kind = path.extension().map(|end| format!(" that ends in `.{}`", end.to_string_lossy())).unwrap_or_default();
+    match names.as_slice() {
+        [] => format!("{shown} has no file{kind}"),
+        [only] => format!("{shown} has `{only}`"),
+        [first, second, rest @ ..] => {
+            let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+            format!("{shown} has `{first}`, `{second}`{more}")
+        }
+    }
 }
 
 /// What a file of `torch.save` has.

@@ -59,7 +59,7 @@ pub struct Args {
     #[arg(long = "to-weight", value_name = "NAME[=NUMBER,..]", value_parser = constant)]
     to_weights: Vec<Constant>,
     /// Remove documentation, metadata, names of nodes and inner values, or types of inner values
-    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = strip)]
+    #[arg(long, value_name = "WHAT", value_delimiter = ',')]
     strip: Vec<Strip>,
     /// Remove an entry of the model's metadata
     #[arg(long = "drop-metadata", value_name = "KEY")]
@@ -122,14 +122,4 @@ fn constant(text: &str) -> Result<Constant, String> {
         text => text.parse::<f64>().map_err(|_| format!("`{text}` is not a number")),
     };
     Ok((name.to_owned(), Some(numbers.split(',').map(number).collect::<Result<_, _>>()?)))
-}
-
-fn strip(text: &str) -> Result<Strip, String> {
-    match text {
-        "docs" => Ok(Strip::Docs),
-        "metadata" => Ok(Strip::Metadata),
-        "names" => Ok(Strip::Names),
-        "types" => Ok(Strip::Types),
-        _ => Err("one of `docs`, `metadata`, `names` and `types` is expected".to_owned()),
-    }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::pipelines::{self, Weights};
+use super::pipelines::{self, Names, Weights};
 use super::report::Stop;
 use aten2onnx_options::{Description, InputSpec};
 use aten2onnx_pipelines::extract::{Options, extract};
@@ -19,7 +19,7 @@ Examples:
 /// Write a part of an .onnx file as a model of its own
 ///
 /// The part has the nodes on all ways from the start to the end. Names are those of values, nodes, or modules (`layer1.0.conv1`);
-/// `value:`, `node:` or `module:` before a name tells them apart.
+/// `value:`, `node:` or `module:` before a name tells them apart. Names are separated by commas; `\\,` is a comma in a name.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -27,11 +27,11 @@ pub struct Args {
     #[arg(value_name = "IN.onnx")]
     input: PathBuf,
     /// Where the part begins: at these values, or with these nodes or modules [default: at the inputs of the model]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    from: Vec<String>,
+    #[arg(long, value_name = "NAMES")]
+    from: Vec<Names>,
     /// Where the part ends: with these values, nodes or modules [default: with the outputs of the model that depend on the start]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', required_unless_present = "from")]
-    to: Vec<String>,
+    #[arg(long, value_name = "NAMES", required_unless_present = "from")]
+    to: Vec<Names>,
     /// The .onnx file to write; `-` for stdout
     #[arg(short, long, value_name = "OUT.onnx")]
     output: PathBuf,
@@ -52,8 +52,8 @@ pub fn run(args: &Args, rules: &Rules) -> Result<(), Stop> {
     let start = Instant::now();
     let source = pipelines::read(&args.input, args.weights.follow_links)?;
     let options = Options {
-        from: args.from.clone(),
-        to: args.to.clone(),
+        from: Names::all(&args.from),
+        to: Names::all(&args.to),
         types: args.types.clone(),
         external_data: args.weights.external_data,
     };

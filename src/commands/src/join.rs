@@ -16,11 +16,13 @@ Examples:
   aten2onnx join prepare.onnx model.onnx --wire image=x -o whole.onnx
   aten2onnx join encoder.onnx head.onnx --wire features=x --keep features -o whole.onnx
   aten2onnx join a.onnx b.onnx --wire a:y=b:x -o whole.onnx      names that both models have, with the names of their files
-  aten2onnx join a.onnx b.onnx -o both.onnx                      side by side";
+  aten2onnx join a.onnx b.onnx -o both.onnx                      side by side
+  aten2onnx join a.onnx b.onnx --share x -o both.onnx            side by side, of one input";
 
 /// Write several .onnx files as one, whose outputs and inputs are wired
 ///
-/// Names stay as they are; where they clash, the name of the file is put before those of the later model.
+/// Names stay as they are; where they clash, the name of the file is put before those of the later model. Weights and functions that are
+/// equal and have one name are kept once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -30,6 +32,9 @@ pub struct Args {
     /// Make an output of one model an input of another
     #[arg(long = "wire", value_name = "[MODEL:]OUT=[MODEL:]IN")]
     wires: Vec<Wire>,
+    /// Make the inputs of this name, which several models have, one
+    #[arg(long, value_name = "NAME")]
+    share: Vec<String>,
     /// Keep a wired output as an output of the whole
     #[arg(long, value_name = "NAME")]
     keep: Vec<String>,
@@ -59,6 +64,7 @@ pub fn run(args: &Args, rules: &Rules) -> Result<(), Stop> {
     }
     let options = Options {
         wires: args.wires.clone(),
+        share: args.share.clone(),
         keep: args.keep.clone(),
         opset: args.opset,
         external_data: args.weights.external_data,

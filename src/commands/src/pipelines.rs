@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 use std::path::Path;
+use std::str::FromStr;
 use std::time::Instant;
 
 use super::export;
@@ -22,6 +23,38 @@ pub struct Weights {
     /// Read external data also through symbolic links that lead out of the model's folder, as in a cache of Hugging Face
     #[arg(long)]
     pub follow_links: bool,
+}
+
+/// Names that are separated by commas. `\,` is a comma in a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Names(Vec<String>);
+
+impl Names {
+    /// All names of an option that may be repeated.
+    pub fn all(given: &[Names]) -> Vec<String> {
+        given.iter().flat_map(|names| names.0.iter().cloned()).collect()
+    }
+}
+
+impl FromStr for Names {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Names, String> {
+        let mut names = vec![String::new()];
+        let mut rest = text.chars().peekable();
+        while let Some(letter) = rest.next() {
+            let Some(last) = names.last_mut() else { break };
+            match letter {
+                '\\' if rest.next_if_eq(&',').is_some() => last.push(','),
+                ',' => names.push(String::new()),
+                other => last.push(other),
+            }
+        }
+        match names.iter().any(String::is_empty) {
+            true => Err("a name is missing; write `A,B`, and `\\,` for a comma in a name".to_owned()),
+            false => Ok(Names(names)),
+        }
+    }
 }
 
 /// Reads a model from a file, or from stdin.
@@ -65,4 +98,19 @@ pub fn summary(written: &Written, output: &Path, nodes: usize, start: Instant) -
     let name = if export::is_stream(output) { "stdout".to_owned() } else { output.display().to_string() };
     let (weights, took) = (text::bytes(written.weights), text::duration(start.elapsed()));
     format!("{name}: {}, {weights} of weights{} in {took}", text::count(nodes, "node"), text::files(written))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_may_have_commas() {
+        let read = |text: &str| text.parse::<Names>().map(|names| names.0);
+        let own = |names: &[&str]| Ok(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!(read("a,b.c"), own(&["a", "b.c"]));
+        assert_eq!(read(r"a\,b,c\d"), own(&["a,b", r"c\d"]));
+        assert_eq!(read(r"\,"), own(&[","]));
+        assert!(["", "a,", ",a", "a,,b"].iter().all(|text| read(text).is_err_and(|error| error.contains("missing"))));
+    }
 }

@@ -1,17 +1,18 @@
 //! `aten2onnx split`
 
 use std::fs;
-use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use super::export;
-use super::pipelines::{self, Weights};
+use super::pipelines::{self, Names, Weights};
+use super::progress::Line;
 use super::report::{self, Stop};
 use super::text;
 use aten2onnx_core::error::{Error, Kind, Result};
-use aten2onnx_onnx::write::{Staged, io_failed};
-use aten2onnx_options::InputSpec;
+use aten2onnx_onnx::Written;
+use aten2onnx_onnx::targets::Target;
+use aten2onnx_options::{InputSpec, find_target, parse_bytes};
 use aten2onnx_pipelines::split::{By, Options, Split, split};
 use aten2onnx_rules::Rules;
 
@@ -20,6 +21,7 @@ Examples:
   aten2onnx split model.onnx --parts 2 -o DIR                DIR/model-1.onnx, DIR/model-2.onnx and DIR/model.json
   aten2onnx split model.onnx --at layer2,layer4 -o DIR       three parts: the modules begin the second and the third
   aten2onnx split model.onnx --bytes 500MB -o DIR            parts for a browser
+  aten2onnx split model.onnx --target tensorrt-8.6 -o DIR    what the runtime does not run in parts of its own
   aten2onnx split llm.onnx --parts 4 -o . --external-data link   weights stay where they are";
 
 /// Write an .onnx file as parts that run one after the other
@@ -51,28 +53,32 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Cut {
-    /// Cut before each of these modules, nodes or values
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    at: Vec<String>,
+    /// Cut before each of these modules, nodes or values; `\\,` is a comma in a name
+    #[arg(long, value_name = "NAMES")]
+    at: Vec<Names>,
     /// Cut after so many nodes; those that compute constants do not count
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     nodes: Option<u32>,
     /// Cut where the weights of a part would take more, such as `500MB` or `1GiB`
-    #[arg(long, value_name = "SIZE", value_parser = text::parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     bytes: Option<u64>,
     /// Cut into so many parts, whose weights take about the same number of bytes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     parts: Option<u32>,
+    /// Cut around what a runtime does not run, such as `tensorrt-8.6`; what it runs is written for it, as `convert --target` does
+    #[arg(long, value_name = "NAME", value_parser = find_target)]
+    target: Option<&'static Target>,
 }
 
 impl Cut {
     fn by(&self) -> By {
-        match (self.nodes, self.bytes, self.parts) {
-            (Some(count), ..) => By::Nodes(count as usize),
-            (_, Some(limit), _) => By::Bytes(limit),
-            (.., Some(count)) => By::Parts(count as usize),
-            (None, None, None) => By::Places(self.at.clone()),
-        }
+        let by = [
+            self.nodes.map(|count| By::Nodes(count as usize)),
+            self.bytes.map(By::Bytes),
+            self.parts.map(|count| By::Parts(count as usize)),
+            self.target.map(By::Target),
+        ];
+        by.into_iter().flatten().next().unwrap_or_else(|| By::Places(Names::all(&self.at)))
     }
 }
 
@@ -88,49 +94,50 @@ pub fn run(args: &Args, rules: &Rules) -> Result<(), Stop> {
     let source = pipelines::read(&args.input, args.weights.follow_links)?;
     let options = Options { by: args.by.by(), types: args.types.clone(), external_data: args.weights.external_data };
     let made = split(&source, &name, &options, rules)?;
+    let is_new = !args.output.exists();
     aten2onnx_export::many::make_folder(&args.output)?;
-    let list = args.output.join(format!("{name}.json"));
-    // Where the list exists, the parts are those that it lists.
-    remove(&list)?;
-    let mut written = Vec::new();
-    let done = write_parts(args, &made, &mut written, start).and_then(|()| Ok(write_list(&list, &made)?));
-    if done.is_err() {
-        // Nothing half-written is left behind. What cannot be removed is not worth another error.
-        written.iter().for_each(|path| drop(fs::remove_file(path)));
+    let written = written(args, &made, &name);
+    if is_new && written.is_err() {
+        // It is empty then. What cannot be removed is not worth another error.
+        let _ = fs::remove_dir(&args.output);
     }
-    done?;
+    let written = written?;
     if !args.quiet {
+        say(args, &made, &written, start);
         let count = text::count(made.parts.len(), "part");
+        let list = args.output.join(format!("{name}.json"));
         report::say(&format!("{}: {count} in {}", list.display(), text::duration(start.elapsed())));
     }
     Ok(())
 }
 
-fn write_parts(args: &Args, made: &Split, files: &mut Vec<PathBuf>, start: Instant) -> Result<(), Stop> {
-    for (part, wired) in made.parts.iter().zip(&made.wiring.parts) {
+/// Writes the parts, and shows how far it is.
+fn written(args: &Args, made: &Split, name: &str) -> Result<Vec<Written>> {
+    let mut line = Line::new(args.quiet);
+    let written = made.write(&args.output, name, &mut |done, total| {
+        line.show(done, total);
+        Ok(())
+    });
+    line.clear();
+    written
+}
+
+/// Says what the parts are, and which the target does not run.
+fn say(args: &Args, made: &Split, written: &[Written], start: Instant) {
+    let mut notes: Vec<&String> = made.parts.iter().flat_map(|part| &part.notes).collect();
+    notes.dedup();
+    notes.into_iter().for_each(|text| report::note(text));
+    for (wired, written) in made.wiring.parts.iter().zip(written) {
+        export::note_pieces(written, args.quiet);
         let path = args.output.join(&wired.file);
-        let written = export::written(&path, args.quiet, &mut |_, progress| part.write_file(&path, progress))?;
-        files.extend([Some(path.clone()), written.data.clone().map(|(data, _)| data)].into_iter().flatten());
-        if !args.quiet {
-            report::say(&pipelines::summary(&written, &path, wired.nodes, start));
+        report::say(&pipelines::summary(written, &path, wired.nodes, start));
+        let target = made.wiring.target.as_deref().unwrap_or_default();
+        if let Some(first) = wired.reasons.first() {
+            let more = match wired.reasons.len() {
+                1 => String::new(),
+                count => format!(", and {} more", text::count(count - 1, "node")),
+            };
+            report::note(&format!("{} is not for {target}: {first}{more}", wired.file));
         }
-    }
-    Ok(())
-}
-
-fn write_list(path: &Path, made: &Split) -> Result<()> {
-    // Serializing text and numbers cannot fail.
-    let json = serde_json::to_string_pretty(&made.wiring).unwrap_or_default();
-    let mut staged = Staged::create(path)?;
-    staged.file().write_all(format!("{json}\n").as_bytes()).map_err(|error| io_failed(path, &error))?;
-    staged.commit()
-}
-
-fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(Error::new(Kind::Io, format!("cannot replace `{}`: {error}", path.display())))
-        }
-        _ => Ok(()),
     }
 }

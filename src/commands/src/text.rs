@@ -13,18 +13,6 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
-/// Reads a number of bytes: `1000`, `500MB`, `1.5 GiB`.
-pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    const UNITS: [(&str, f64); 7] =
-        [("kib", 1024.0), ("mib", 1048576.0), ("gib", 1073741824.0), ("kb", 1e3), ("mb", 1e6), ("gb", 1e9), ("b", 1.0)];
-    let lower = text.trim().to_lowercase();
-    let unit = UNITS.iter().find_map(|(unit, size)| Some((lower.strip_suffix(unit)?, *size)));
-    let (number, size) = unit.unwrap_or((&lower, 1.0));
-    let count = number.trim().parse::<f64>().ok().map(|count| count * size);
-    let count = count.filter(|count| *count >= 1.0 && *count < u64::MAX as f64);
-    count.map(|count| count as u64).ok_or_else(|| "write a size such as `500MB` or `1GiB`".to_owned())
-}
-
 /// `12 ms`, `1.2 s`
 pub fn duration(time: Duration) -> String {
     match time.as_secs_f64() {
@@ -91,8 +79,6 @@ mod tests {
     fn numbers_are_short() {
         assert_eq!(bytes(999), "999 bytes");
         assert_eq!(bytes(1_834_000), "1.8 MB");
-        assert_eq!(["7", "1.5 kB", "2MiB"].map(|text| parse_bytes(text).ok()), [Some(7), Some(1500), Some(2 << 20)]);
-        assert!(["", "MB", "-1", "0", "nan", "1e30"].iter().all(|text| parse_bytes(text).is_err()));
         assert_eq!(ranges(&[9, 10, 11, 13, 15, 16]), "9-11, 13, 15-16");
         assert_eq!(duration(Duration::from_micros(10)), "1 ms");
         assert_eq!(table(&[vec!["a".into(), "b".into()], vec!["long".into()]]), "a     b\nlong\n");

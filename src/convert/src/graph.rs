@@ -1,6 +1,6 @@
 //! Converts the graph of a model and its subgraphs: inputs, weights, nodes in order, outputs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::dims::Sizes;
@@ -52,6 +52,22 @@ pub struct Conversion<'a> {
 
 /// Converts the graph of a model.
 pub fn convert(source: &Source, options: &ConvertOptions, target_opset: u32) -> Result<Exported> {
+    let (conversion, graph) = converted(source, options, target_opset)?;
+    conversion.problems.report(target_opset)?;
+    finish::finish(conversion, graph)
+}
+
+/// The nodes of the main graph that cannot be converted, by their numbers, with the reason of each.
+pub fn refused(source: &Source, options: &ConvertOptions, target_opset: u32) -> Result<BTreeMap<usize, String>> {
+    converted(source, options, target_opset).map(|(conversion, _)| conversion.problems.refused())
+}
+
+/// A conversion that went through all nodes, and the graph.
+fn converted<'a>(
+    source: &'a Source,
+    options: &'a ConvertOptions,
+    target_opset: u32,
+) -> Result<(Conversion<'a>, &'a GraphProto)> {
     let model = &source.proto;
     let graph = model.graph.as_ref().ok_or_else(|| Error::input("the model has no graph"))?;
     if !model.training_info.is_empty() {
@@ -87,8 +103,7 @@ pub fn convert(source: &Source, options: &ConvertOptions, target_opset: u32) -> 
     };
     conversion.find_read(graph);
     conversion.main_graph(graph)?;
-    conversion.problems.report(target_opset)?;
-    finish::finish(conversion, graph)
+    Ok((conversion, graph))
 }
 
 /// The opset of the default domain.
@@ -219,7 +234,8 @@ impl<'a> Conversion<'a> {
     }
 
     fn nodes(&mut self, graph: &'a GraphProto) -> Result<()> {
-        for node in &graph.node {
+        for (number, node) in graph.node.iter().enumerate() {
+            self.problems.begin(number);
             self.node(node)?;
             if node.doc_string.is_some() || !node.metadata_props.is_empty() {
                 self.texts.insert(self.builder.origin_number(), node);

@@ -22,6 +22,8 @@ mod scope;
 mod tensors;
 mod types;
 
+use std::collections::BTreeMap;
+
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::Exported;
 pub use aten2onnx_onnx::read::Source;
@@ -38,4 +40,14 @@ pub fn convert(source: &Source, options: &ConvertOptions) -> Result<Exported> {
     let mut converted = graph::convert(source, options, opset).map_err(|error| error.at(path.display().to_string()))?;
     converted.source = path;
     Ok(converted)
+}
+
+/// The nodes of the main graph that the target of a conversion cannot express, by their numbers, with the reason of each. Operators of other
+/// domains are not among them: a conversion keeps them.
+///
+/// # Errors
+/// A damaged model, or an opset that the target does not support.
+pub fn refused(source: &Source, options: &ConvertOptions) -> Result<BTreeMap<usize, String>> {
+    let opset = options.output.checked_opset()?;
+    graph::refused(source, options, opset).map_err(|error| error.at(source.file.path.display().to_string()))
 }

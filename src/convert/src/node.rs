@@ -61,7 +61,10 @@ impl<'a> Conversion<'a> {
         self.as_tensor(&mut node);
         let problem = match self.unknown_input(proto, &node) {
             // The result of a node with a problem is not reported again.
-            Some(None) => None,
+            Some(None) => {
+                self.problems.follow(op);
+                None
+            }
             Some(Some(problem)) => Some(problem),
             None => match self.builder.convert(&node, schema, form) {
                 Ok(values) => {

@@ -1,6 +1,6 @@
 //! Collects all problems of a conversion.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use aten2onnx_core::error::{Error, Kind, Result};
 
@@ -23,11 +23,37 @@ pub struct Problems {
     all: Vec<Problem>,
     /// The index of each problem, by operator and reason.
     known: HashMap<(String, String), usize>,
+    /// The number of the node of the main graph that is converted.
+    at: Option<usize>,
+    /// The nodes of the main graph that have a problem, or something in them, with the first reason of each.
+    refused: BTreeMap<usize, String>,
 }
 
 impl Problems {
+    /// What is added from now on is of this node of the main graph.
+    pub fn begin(&mut self, node: usize) {
+        self.at = Some(node);
+    }
+
+    /// Notes that a node cannot be converted, because of another one that is listed.
+    pub fn follow(&mut self, op: &str) {
+        self.refuse(format!("`{op}` reads a value whose type is not known"));
+    }
+
+    fn refuse(&mut self, reason: String) {
+        if let Some(at) = self.at {
+            self.refused.entry(at).or_insert(reason);
+        }
+    }
+
+    /// The nodes of the main graph that cannot be converted, with the reason of each.
+    pub fn refused(self) -> BTreeMap<usize, String> {
+        self.refused
+    }
+
     /// Adds a problem.
     pub fn add(&mut self, op: &str, node: &str, reason: Error) {
+        self.refuse(format!("`{op}`: {}", reason.message));
         let key = (op.to_owned(), reason.to_string());
         match self.known.get(&key).and_then(|at| self.all.get_mut(*at)) {
             Some(problem) => problem.count += 1,

@@ -304,9 +304,6 @@ fn supported() -> String {
 ///
 /// # Errors
 /// It is no opset that is supported.
-#[cfg(feature = "clap")]
-// For the commands alone: the interface of the library does not depend on features.
-#[doc(hidden)]
 pub fn parse_opset(text: &str) -> Result<u32, String> {
     match text.parse::<u32>() {
         Ok(opset) => check_opset(opset).map(|()| opset).map_err(|error| format!("{}; {}", error.message, supported())),
@@ -318,6 +315,21 @@ pub fn parse_opset(text: &str) -> Result<u32, String> {
 #[cfg(feature = "clap")]
 fn levels() -> clap::builder::RangedI64ValueParser<u8> {
     clap::value_parser!(u8).range(0..=1)
+}
+
+/// Reads a number of bytes: `1000`, `500MB`, `1.5 GiB`.
+///
+/// # Errors
+/// It is none.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, f64); 7] =
+        [("kib", 1024.0), ("mib", 1048576.0), ("gib", 1073741824.0), ("kb", 1e3), ("mb", 1e6), ("gb", 1e9), ("b", 1.0)];
+    let lower = text.trim().to_lowercase();
+    let unit = UNITS.iter().find_map(|(unit, size)| Some((lower.strip_suffix(unit)?, *size)));
+    let (number, size) = unit.unwrap_or((&lower, 1.0));
+    let count = number.trim().parse::<f64>().ok().map(|count| count * size);
+    let count = count.filter(|count| *count >= 1.0 && *count < u64::MAX as f64);
+    count.map(|count| count as u64).ok_or_else(|| "write a size such as `500MB` or `1GiB`".to_owned())
 }
 
 /// Parses a dtype: `float16` or `f16`.

@@ -54,3 +54,9 @@ fn the_command_line_has_the_same_defaults() {
     assert_eq!(format!("{:?}", line.export), format!("{:?}", Options::default()));
     assert_eq!(format!("{:?}", from_json::<Options>("{}").unwrap()), format!("{:?}", Options::default()));
 }
+
+#[test]
+fn sizes_of_memory_have_units() {
+    assert_eq!(["7", "1.5 kB", "2MiB"].map(|text| parse_bytes(text).ok()), [Some(7), Some(1500), Some(2 << 20)]);
+    assert!(["", "MB", "-1", "0", "nan", "1e30"].iter().all(|text| parse_bytes(text).is_err()));
+}

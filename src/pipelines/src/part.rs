@@ -137,7 +137,7 @@ pub fn constants(index: &Index<'_>, order: &[usize]) -> FxHashSet<usize> {
 }
 
 /// Whether a node, or one in its bodies, may give something else in each call: it has a seed, or is not known.
-fn may_vary(node: &NodeProto) -> bool {
+pub fn may_vary(node: &NodeProto) -> bool {
     let seeded = |op: &schema::Op| op.versions.iter().any(|version| version.attribute("seed").is_some());
     let known = schema::find(node.op_type()).filter(|_| matches!(node.domain(), "" | "ai.onnx"));
     known.is_none_or(seeded) || bodies(node).any(|body| body.node.iter().any(may_vary))

@@ -1,11 +1,12 @@
 //! The types of values: those that the model declares, else those that a conversion to its own opset infers.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rustc_hash::FxHashMap;
 
 use aten2onnx_convert::convert;
+use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
 use aten2onnx_onnx::model::number;
@@ -103,6 +104,38 @@ pub fn infer(source: &Source, rules: &Rules) -> Result<HashMap<String, TypeProto
 }
 
 impl Types<'_> {
+    /// The dtype of a tensor, if it is declared or can be inferred.
+    pub fn dtype(&self, name: &str) -> Option<Dtype> {
+        let inferred = self.inferred.get_or_init(|| infer(&self.sorted(), self.rules));
+        let ty = self.declared.get(name).or_else(|| inferred.as_ref().ok()?.get(name))?;
+        match &ty.value {
+            Some(type_proto::Value::TensorType(tensor)) => Dtype::from_onnx(tensor.elem_type()),
+            _ => None,
+        }
+    }
+
+    /// The model with its nodes in order, and with all types that are known.
+    pub fn typed(&self) -> Source {
+        let mut source = self.sorted();
+        let inferred = self.inferred.get_or_init(|| infer(&source, self.rules));
+        let Some(graph) = &mut source.proto.graph else { return source };
+        let stated: HashSet<String> = stated(graph).map(|(name, _)| name.to_owned()).collect();
+        let weights: HashSet<&str> = graph.initializer.iter().map(|tensor| tensor.name()).collect();
+        let known = self.declared.iter().chain(inferred.iter().flatten());
+        let mut found: BTreeMap<&str, &TypeProto> = BTreeMap::new();
+        for (name, ty) in known.filter(|(name, _)| !stated.contains(*name) && !weights.contains(name.as_str())) {
+            found.entry(name).or_insert(ty);
+        }
+        let info = |(name, ty): (&str, &TypeProto)| ValueInfoProto {
+            name: Some(name.to_owned()),
+            r#type: Some(ty.clone()),
+            ..ValueInfoProto::default()
+        };
+        let added: Vec<ValueInfoProto> = found.into_iter().map(info).collect();
+        graph.value_info.extend(added);
+        source
+    }
+
     /// The model with its nodes in order.
     fn sorted(&self) -> Source {
         let mut proto = self.source.proto.clone();

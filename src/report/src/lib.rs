@@ -4,6 +4,7 @@
 //! `facts` collects, `page` writes. The page needs no script and nothing else: details unfold by themselves, plots
 //! are inline SVG. It depends only on the model and the options, not on place; on time only if the caller says what the export took.
 
+pub mod differences;
 mod facts;
 mod html;
 mod links;
@@ -29,8 +30,12 @@ use aten2onnx_onnx::write::Staged;
 /// # Errors
 /// The file cannot be written.
 pub fn save(facts: &Facts, path: &Path) -> Result<()> {
+    written(path, &page(facts))
+}
+
+fn written(path: &Path, text: &str) -> Result<()> {
     let mut staged = Staged::create(path)?;
-    let written = staged.file().write_all(page(facts).as_bytes());
+    let written = staged.file().write_all(text.as_bytes());
     written.map_err(|error| aten2onnx_onnx::write::io_failed(path, &error))?;
     staged.commit()
 }

@@ -20,17 +20,12 @@ pub fn page(facts: &Facts) -> String {
     let mut html = Html::default();
     let inspection = &facts.inspection;
     let name = inspection.source.rsplit(['/', '\\']).next().unwrap_or_default();
-    html.markup("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    html.markup("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    html.element("title", &format!("{name}: aten2onnx")).markup("\n<style>\n").markup(include_str!("page.css"));
-    html.markup("</style>\n</head>\n<body>\n<header>\n").element("h1", name);
     let writer = match (&inspection.torchscript, &inspection.torch_version) {
         (Some(archive), _) => format!("a TorchScript archive of version {}; ", archive.version),
         (None, Some(version)) => format!("written by torch {version}; "),
         (None, None) => String::new(),
     };
-    html.element("p", &format!("{writer}page by aten2onnx {}", env!("CARGO_PKG_VERSION")));
-    html.markup("</header>\n<main>\n");
+    head(&mut html, name, &writer);
     made::section(&mut html, facts);
     if let Some(error) = &facts.error {
         section(&mut html, "Error", |html| {
@@ -72,7 +67,18 @@ pub fn page(facts: &Facts) -> String {
     html.finish()
 }
 
-fn section(html: &mut Html, title: &str, contents: impl FnOnce(&mut Html)) {
+/// The beginning of a page, up to its contents.
+pub fn head(html: &mut Html, title: &str, before: &str) {
+    html.markup("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    html.markup("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    html.element("title", &format!("{title}: aten2onnx")).markup("\n<style>\n").markup(include_str!("page.css"));
+    html.markup("</style>\n</head>\n<body>\n<header>\n").element("h1", title);
+    html.element("p", &format!("{before}page by aten2onnx {}", env!("CARGO_PKG_VERSION")));
+    html.markup("</header>\n<main>\n");
+}
+
+/// A part of a page with a title.
+pub fn section(html: &mut Html, title: &str, contents: impl FnOnce(&mut Html)) {
     html.markup("<section>\n").element("h2", title).markup("\n");
     contents(html);
     html.markup("</section>\n");

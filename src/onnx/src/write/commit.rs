@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use super::stage::{Staged, interrupted, io_failed, owned};
+use super::stage::{Complete, Staged, interrupted, io_failed, owned};
 use crate::pieces;
 use aten2onnx_core::error::{Error, Result};
 
@@ -49,16 +49,30 @@ pub fn commit(models: Vec<Staged>, data: Option<Staged>) -> Result<()> {
 
 pub(super) fn commit_on(disk: &mut dyn Disk, models: Vec<Staged>, data: Option<Staged>) -> Result<()> {
     let Some(data) = data else { return models.into_iter().try_for_each(Staged::commit) };
-    let _folder = locked(data.destination());
+    // Their locks tell others that they are no leftovers.
+    let (_open, files): (Vec<File>, Vec<Complete>) = models.into_iter().chain([data]).map(Staged::complete).unzip();
+    all_on(disk, files)
+}
+
+/// Puts files in their places, all or none: a file goes aside before those after it, and takes its place after them.
+///
+/// # Errors
+/// A step that fails; the earlier files are back then, or the message names where they are.
+pub(super) fn all(files: Vec<Complete>) -> Result<()> {
+    all_on(&mut Real, files)
+}
+
+fn all_on(disk: &mut dyn Disk, files: Vec<Complete>) -> Result<()> {
+    let _folder = files.last().and_then(|file| locked(file.destination()));
     // The guard goes before the files, which are taken from the list on drop.
     let done = {
         let owned = owned();
-        match models.iter().chain([&data]).all(|file| owned.contains(&file.temporary().to_path_buf())) {
-            true => Replacement { disk, done: Vec::new() }.run(&models, &data),
+        match files.iter().all(|file| owned.contains(&file.temporary().to_path_buf())) {
+            true => Replacement { disk, done: Vec::new() }.run(&files),
             false => Err(interrupted()),
         }
     };
-    drop((models, data));
+    drop(files);
     done
 }
 
@@ -91,8 +105,8 @@ struct Replacement<'a> {
 }
 
 impl Replacement<'_> {
-    fn run(mut self, models: &[Staged], data: &Staged) -> Result<()> {
-        match self.forward(models, data) {
+    fn run(mut self, files: &[Complete]) -> Result<()> {
+        match self.forward(files) {
             Ok(()) => {
                 self.remove_aside();
                 Ok(())
@@ -101,13 +115,13 @@ impl Replacement<'_> {
         }
     }
 
-    fn forward(&mut self, models: &[Staged], data: &Staged) -> Result<()> {
-        models.iter().chain([data]).try_for_each(|file| self.set_aside(file))?;
-        [data].into_iter().chain(models).try_for_each(|file| self.place(file))
+    fn forward(&mut self, files: &[Complete]) -> Result<()> {
+        files.iter().try_for_each(|file| self.set_aside(file))?;
+        files.iter().rev().try_for_each(|file| self.place(file))
     }
 
     /// Moves the earlier file out of the way.
-    fn set_aside(&mut self, file: &Staged) -> Result<()> {
+    fn set_aside(&mut self, file: &Complete) -> Result<()> {
         let place = file.destination();
         if place.symlink_metadata().is_err() {
             return Ok(());
@@ -118,7 +132,7 @@ impl Replacement<'_> {
         Ok(())
     }
 
-    fn place(&mut self, file: &Staged) -> Result<()> {
+    fn place(&mut self, file: &Complete) -> Result<()> {
         let place = file.destination();
         self.disk.rename(file.temporary(), place).map_err(|error| io_failed(place, &error))?;
         self.done.push(Step::Placed(place.to_path_buf()));

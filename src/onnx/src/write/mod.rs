@@ -4,6 +4,7 @@
 //! every byte is known, in streams and in files (`fill`). The graph is the last field of the model and the initializers
 //! the last fields of the graph: protobuf allows any order.
 
+mod apart;
 mod commit;
 mod external;
 mod fill;
@@ -24,6 +25,7 @@ use crate::model::{Initializer, Model, number};
 use crate::pieces;
 use crate::proto::{ModelProto, TensorProto, tensor_proto::DataLocation};
 use crate::read::LIMIT;
+pub use apart::{Listed, write_apart};
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::weights::{Demand, Payload};
 pub use external::ExternalData;

@@ -25,6 +25,26 @@ pub struct Staged {
     registered: Registered,
 }
 
+/// A temporary file that is written, and where it goes.
+#[derive(Debug)]
+pub(super) struct Complete {
+    temporary: TempPath,
+    destination: PathBuf,
+    _registered: Registered,
+}
+
+impl Complete {
+    /// Where the file goes.
+    pub(super) fn destination(&self) -> &Path {
+        &self.destination
+    }
+
+    /// Where the file is.
+    pub(super) fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+}
+
 /// An entry of [`STAGED`], removed on drop.
 #[derive(Debug)]
 struct Registered(PathBuf);
@@ -81,9 +101,10 @@ impl Staged {
         &self.destination
     }
 
-    /// Where the file is.
-    pub(super) fn temporary(&self) -> &Path {
-        &self.temporary
+    /// The file, complete and perhaps closed, and where it goes.
+    pub(super) fn complete(self) -> (File, Complete) {
+        let Staged { file, temporary, destination, registered } = self;
+        (file, Complete { temporary, destination, _registered: registered })
     }
 
     /// Renames the file to its destination.

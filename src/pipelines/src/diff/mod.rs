@@ -3,8 +3,10 @@
 //! Nodes are compared by what they compute: a node is that of its operator, its attributes and what it reads, whatever its name is. Of nodes
 //! that differ only because they read others that do, the number is told.
 
+mod matched;
 mod nodes;
 mod text;
+mod watched;
 
 use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +21,8 @@ use aten2onnx_core::weights::{Payload, Storage, Weight, row_major};
 use aten2onnx_onnx::proto::{ModelProto, TensorProto, ValueInfoProto};
 use aten2onnx_onnx::read::Source;
 use aten2onnx_onnx::{Equal, Model, pack};
+pub use matched::{Match, Pair};
+pub use watched::watched;
 
 /// The differences of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,17 +33,29 @@ pub struct Section {
     pub lines: Vec<String>,
 }
 
-/// What differs, section by section; nothing if the models are equal.
+/// What differs between two models.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// What differs, section by section; nothing if the models are equal.
+    pub sections: Vec<Section>,
+    /// The values that are the same in both, in an order in which the first model can compute them.
+    pub values: Vec<Pair>,
+}
+
+/// What differs between two models.
 ///
 /// # Errors
 /// Damaged models, or weights that cannot be read.
-pub fn diff(first: &Source, second: &Source) -> Result<Vec<Section>> {
+pub fn diff(first: &Source, second: &Source) -> Result<Difference> {
     let open = |source: &Source| pack::streamed(source);
     let models = [open(first)?, open(second)?];
     let at = |source: &Source, error: Error| error.at(source.file.path.display().to_string());
     let one = Index::of(&models[0]).map_err(|error| at(first, error))?;
     let two = Index::of(&models[1]).map_err(|error| at(second, error))?;
     let weights = Weights::of(&models)?;
+    let of_a = nodes::computed(&one, 0, &weights).map_err(|error| at(first, error))?;
+    let of_b = nodes::computed(&two, 1, &weights).map_err(|error| at(second, error))?;
+    let computed = [of_a.as_slice(), of_b.as_slice()];
     let [a, b] = &models;
     let (graph_a, graph_b) = (graph_of(&a.proto)?, graph_of(&b.proto)?);
     let sections = [
@@ -49,9 +65,10 @@ pub fn diff(first: &Source, second: &Source) -> Result<Vec<Section>> {
         Section { title: "Outputs", lines: ports(&graph_a.output, &graph_b.output) },
         Section { title: "Weights", lines: weights.differences() },
         Section { title: "Functions", lines: pairs(&functions(&a.proto), &functions(&b.proto)) },
-        Section { title: "Nodes", lines: nodes::differences([(&one, a), (&two, b)], &weights)? },
+        Section { title: "Nodes", lines: nodes::differences([(&one, a), (&two, b)], computed) },
     ];
-    Ok(sections.into_iter().filter(|section| !section.lines.is_empty()).collect())
+    let sections = sections.into_iter().filter(|section| !section.lines.is_empty()).collect();
+    Ok(Difference { sections, values: matched::pairs([&one, &two], computed) })
 }
 
 /// Facts by name.

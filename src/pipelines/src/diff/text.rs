@@ -95,6 +95,17 @@ pub fn attributes(node: &NodeProto) -> Vec<String> {
     all
 }
 
+/// The attributes of a node that are no tensors, and the types of those that are.
+pub fn forms(node: &NodeProto) -> Vec<String> {
+    let form = |of: &AttributeProto| match &of.t {
+        Some(found) => format!("{} = {}", of.name(), tensor(found)),
+        None => attribute(of),
+    };
+    let mut all: Vec<String> = node.attribute.iter().map(form).collect();
+    all.sort();
+    all
+}
+
 /// `axis = 1`; graphs and tensors with all that they contain.
 fn attribute(attribute: &AttributeProto) -> String {
     let tensors = attribute.t.iter().chain(&attribute.tensors).map(whole);

@@ -1,5 +1,7 @@
 //! What is removed from a model because only people read it.
 
+use std::str::FromStr;
+
 use aten2onnx_onnx::Model;
 use aten2onnx_onnx::proto::{GraphProto, NodeProto, TensorProto};
 
@@ -16,6 +18,20 @@ pub enum Strip {
     Names,
     /// The types of values that are neither inputs nor outputs.
     Types,
+}
+
+impl FromStr for Strip {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Strip, String> {
+        match text {
+            "docs" => Ok(Strip::Docs),
+            "metadata" => Ok(Strip::Metadata),
+            "names" => Ok(Strip::Names),
+            "types" => Ok(Strip::Types),
+            _ => Err("one of `docs`, `metadata`, `names` and `types` is expected".to_owned()),
+        }
+    }
 }
 
 /// Removes it, also from bodies and functions.

@@ -5,19 +5,25 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::super::index::bodies;
 use super::super::names::{self, Names, rename_all};
 use super::Joined;
+use super::common::Common;
 use super::wires::Wired;
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::Model;
 use aten2onnx_onnx::proto::{FunctionProto, GraphProto, NodeProto};
 
-/// Renames what clashes with an earlier model, and gives wired inputs the names of the outputs.
+/// Renames what clashes with an earlier model, and gives wired inputs the names of the outputs. Equal constants of one name become one.
+///
+/// # Errors
+/// Weights that cannot be read.
 pub fn keep_apart(parts: &mut [Joined], wires: &[Wired]) -> Result<()> {
     let mut taken: FxHashSet<String> = FxHashSet::default();
     let mut nodes: FxHashSet<String> = FxHashSet::default();
     let mut functions: Vec<FunctionProto> = Vec::new();
     // The names that values have now, by the number of the model.
     let mut renamed: Vec<Names> = Vec::new();
+    let mut common = Common::default();
     for (number, part) in parts.iter_mut().enumerate() {
+        common.remove(part)?;
         let wired: FxHashSet<&str> = wires.iter().filter(|w| w.to.0 == number).map(|w| w.to.1.as_str()).collect();
         let own: FxHashSet<String> = names::taken(&part.model);
         let mut clashes: Vec<&String> =
@@ -32,6 +38,7 @@ pub fn keep_apart(parts: &mut [Joined], wires: &[Wired]) -> Result<()> {
         renamed.push(changed);
         rename_nodes(part, &mut nodes);
         rename_functions(part, &mut functions);
+        common.add(part);
     }
     connect(parts, wires, &renamed, &mut taken);
     Ok(())

@@ -1,6 +1,7 @@
 //! Models as one: outputs of some are inputs of others, or they stand side by side. `aten2onnx join`.
 
 mod apart;
+mod common;
 mod head;
 mod wires;
 
@@ -23,6 +24,8 @@ pub use wires::Wire;
 pub struct Options {
     /// Which outputs are which inputs.
     pub wires: Vec<Wire>,
+    /// Inputs that several models have, and that are one.
+    pub share: Vec<String>,
     /// Outputs that stay although they are wired.
     pub keep: Vec<String>,
     /// The opset of the result; by default the newest of the models.
@@ -62,7 +65,8 @@ pub fn join(sources: &[(String, Source)], options: &Options, rules: &Rules) -> R
         Index::of(&model).map_err(|error| error.at(source.file.path.display().to_string()))?;
         parts.push(Joined { name: name.clone(), model });
     }
-    let wired = wires::find(&parts, &options.wires)?;
+    let mut wired = wires::find(&parts, &options.wires)?;
+    wired.extend(wires::shared(&parts, &options.share, &wired)?);
     wires::unite_dims(&mut parts, &wired, &mut notes)?;
     apart::keep_apart(&mut parts, &wired)?;
     let model = one(parts, options, opset)?;
@@ -77,6 +81,7 @@ fn one(parts: Vec<Joined>, options: &Options, opset: u32) -> Result<Model> {
     let is_old = parts.iter().all(old_ir);
     let computed = computed(&parts);
     let given: FxHashSet<String> = parts.iter().flat_map(inputs).filter(|name| computed.contains(name)).collect();
+    let mut known: FxHashSet<String> = FxHashSet::default();
     let mut graph = GraphProto { name: Some("joined".to_owned()), ..GraphProto::default() };
     for part in parts {
         let drop_weights = old_ir(&part) && !is_old;
@@ -88,7 +93,8 @@ fn one(parts: Vec<Joined>, options: &Options, opset: u32) -> Result<Model> {
         model.weights.extend(part.model.weights.into_iter().filter(|weight| !given.contains(&weight.name)));
         graph.sparse_initializer.extend(own.sparse_initializer);
         let is_kept = |name: &str| !(given.contains(name) || drop_weights && weights.contains(name));
-        graph.input.extend(own.input.into_iter().filter(|input| is_kept(input.name())));
+        // Shared inputs have one name.
+        graph.input.extend(own.input.into_iter().filter(|i| is_kept(i.name()) && known.insert(i.name().to_owned())));
         let is_wired = |name: &str| given.contains(name) && !options.keep.iter().any(|kept| kept == name);
         let (wired, outputs): (Vec<_>, Vec<_>) = own.output.into_iter().partition(|output| is_wired(output.name()));
         graph.output.extend(outputs);

@@ -7,7 +7,7 @@ use super::super::index::graph_of;
 use super::Joined;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
-use aten2onnx_onnx::proto::{GraphProto, TypeProto, tensor_shape_proto::dimension::Value, type_proto};
+use aten2onnx_onnx::proto::{TypeProto, ValueInfoProto, tensor_shape_proto::dimension::Value, type_proto};
 
 /// An output and the input that it becomes, as the user names them: `out=in`, or `a:out=b:in` with the names of models.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +65,44 @@ pub fn find(parts: &[Joined], wires: &[Wire]) -> Result<Vec<Wired>> {
     Ok(found)
 }
 
+/// Finds the inputs that several models share: the later ones are wired to that of the first.
+///
+/// # Errors
+/// Names that fewer than two models have as inputs that are not wired; types that do not fit.
+pub fn shared(parts: &[Joined], share: &[String], wires: &[Wired]) -> Result<Vec<Wired>> {
+    let mut found = Vec::new();
+    for name in share {
+        let placed = |error: Error| error.at(format!("input `{name}`"));
+        let is_open = |number: usize| !wires.iter().any(|wire| wire.to == (number, name.clone()));
+        let all = (0..).zip(parts).filter(|(number, part)| names(part, "input").contains(name) && is_open(*number));
+        let all: Vec<usize> = all.map(|(number, _)| number).collect();
+        let [first, later @ ..] = all.as_slice() else {
+            return Err(placed(
+                Error::unsupported("no model has it as an input that is not wired").help(known(parts, "input")),
+            ));
+        };
+        if later.is_empty() {
+            let only = parts.get(*first).map_or("", |part| part.name.as_str());
+            return Err(placed(
+                Error::unsupported(format!("only `{only}` has it as an input that is not wired"))
+                    .help(known(parts, "input")),
+            ));
+        }
+        for number in later {
+            let wired = Wired { from: (*first, name.clone()), to: (*number, name.clone()) };
+            check_types(parts, &wired).map_err(placed)?;
+            found.push(wired);
+        }
+    }
+    Ok(found)
+}
+
+/// The inputs or outputs of all models, as text.
+fn known(parts: &[Joined], what: &str) -> String {
+    let of = |part: &Joined| format!("`{}` has `{}`", part.name, names(part, what).join("`, `"));
+    parts.iter().map(of).collect::<Vec<_>>().join("; ")
+}
+
 fn end(parts: &[Joined], what: &str, name: &str) -> Result<(usize, String)> {
     let all = (0..).zip(parts).filter(|(_, part)| names(part, what).iter().any(|known| known == name));
     let all: Vec<usize> = all.map(|(number, _)| number).collect();
@@ -75,11 +113,7 @@ fn end(parts: &[Joined], what: &str, name: &str) -> Result<(usize, String)> {
     match (all.as_slice(), of_model) {
         ([one], _) => Ok((*one, name.to_owned())),
         ([], Some(found)) => Ok(found),
-        ([], None) => {
-            let known = parts.iter().map(|part| format!("`{}` has `{}`", part.name, names(part, what).join("`, `")));
-            Err(Error::unsupported(format!("no model has an {what} `{name}`"))
-                .help(known.collect::<Vec<_>>().join("; ")))
-        }
+        ([], None) => Err(Error::unsupported(format!("no model has an {what} `{name}`")).help(known(parts, what))),
         (several, _) => {
             let models =
                 several.iter().filter_map(|number| parts.get(*number)).map(|part| format!("`{}:{name}`", part.name));
@@ -97,11 +131,12 @@ fn names(part: &Joined, what: &str) -> Vec<String> {
 
 /// The declared types of both ends.
 fn types(parts: &[Joined], wired: &Wired) -> Option<(TypeProto, TypeProto)> {
-    let ty = |number: usize, name: &str, values: fn(&GraphProto) -> &Vec<aten2onnx_onnx::proto::ValueInfoProto>| {
-        let graph = parts.get(number).and_then(|part| graph_of(&part.model.proto).ok())?;
-        values(graph).iter().find(|value| value.name() == name)?.r#type.clone()
-    };
-    Some((ty(wired.from.0, &wired.from.1, |graph| &graph.output)?, ty(wired.to.0, &wired.to.1, |graph| &graph.input)?))
+    let graph = |number: usize| parts.get(number).and_then(|part| graph_of(&part.model.proto).ok());
+    let find = |name: &str, values: &[ValueInfoProto]| values.iter().find(|value| value.name() == name)?.r#type.clone();
+    let (from, to) = (graph(wired.from.0)?, graph(wired.to.0)?);
+    // What is shared begins at an input.
+    let start = find(&wired.from.1, &from.output).or_else(|| find(&wired.from.1, &from.input))?;
+    Some((start, find(&wired.to.1, &to.input)?))
 }
 
 fn check_types(parts: &[Joined], wired: &Wired) -> Result<()> {
@@ -155,7 +190,12 @@ pub fn unite_dims(parts: &mut [Joined], wires: &[Wired], notes: &mut Vec<String>
                     if matches!(&a, Value::DimParam(text) if text.is_empty()) {
                         continue;
                     }
-                    parts.iter_mut().for_each(|part| dims::replace(&mut part.model, &b, &a));
+                    // Of two names, that of the earlier model stays.
+                    let (from, to) = match a {
+                        Value::DimParam(a) if first_with(parts, &b) < first_with(parts, &a) => (a, Value::DimParam(b)),
+                        a => (b, a),
+                    };
+                    parts.iter_mut().for_each(|part| dims::replace(&mut part.model, &from, &to));
                 }
                 (Some(Value::DimParam(a)), Some(Value::DimValue(b))) if !a.is_empty() => {
                     notes.push(format!(
@@ -168,6 +208,12 @@ pub fn unite_dims(parts: &mut [Joined], wires: &[Wired], notes: &mut Vec<String>
         }
     }
     Ok(())
+}
+
+/// The number of the first model that has a dimension of this name.
+fn first_with(parts: &[Joined], symbol: &str) -> usize {
+    let has = |part: &Joined| graph_of(&part.model.proto).is_ok_and(|graph| dims::symbols(graph).contains(symbol));
+    parts.iter().position(has).unwrap_or(parts.len())
 }
 
 /// Renames the dimensions of a model that models before it have, too.
