@@ -39,7 +39,9 @@ mod words;
 mod worker;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use aten2onnx_opmap::Checked;
 use lsp_server::Connection;
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionProviderCapability, CodeLensOptions, CompletionOptions,
@@ -49,16 +51,35 @@ use lsp_types::{
 };
 use serde_json::{Value, json};
 
+pub use completion::header_of;
 use server::Client;
 
-/// Answers an editor on stdin and stdout. `mappings` is the folder of the rules: of the folder that the editor has open, if it is there, else of the current
-/// one. `program` is `aten2onnx-codegen`, which runs the commands of code lenses.
+/// Is told of each state of all files that was checked, in the thread of the server: it must not wait.
+pub type Observer = Box<dyn Fn(&Arc<Checked>) + Send>;
+
+/// What a server stands on.
+#[derive(Default)]
+pub struct Setup {
+    /// The folder of the rules: in the folder that the editor has open, if it is there, else in the current one.
+    pub mappings: PathBuf,
+    /// `aten2onnx-codegen`, which runs the commands of code lenses. Without it the server has no lenses.
+    pub program: Option<PathBuf>,
+    /// Who wants to know what the checker says.
+    pub observer: Option<Observer>,
+}
+
+/// The `file:` address of a path that is not relative. None if it has none.
+pub fn address(path: &Path) -> Option<String> {
+    document::uri_of(path).map(|uri| uri.as_str().to_owned())
+}
+
+/// Answers an editor on stdin and stdout.
 ///
 /// # Errors
 /// A folder that cannot be read, or an editor that does not keep to the protocol.
-pub fn serve_stdio(mappings: &Path, program: Option<PathBuf>) -> Result<(), String> {
+pub fn serve_stdio(setup: Setup) -> Result<(), String> {
     let (connection, threads) = Connection::stdio();
-    let served = serve(&connection, mappings, program);
+    let served = serve(&connection, setup);
     drop(connection);
     served.and(threads.join().map_err(|e| e.to_string()))
 }
@@ -67,7 +88,7 @@ pub fn serve_stdio(mappings: &Path, program: Option<PathBuf>) -> Result<(), Stri
 ///
 /// # Errors
 /// As there.
-pub fn serve(connection: &Connection, mappings: &Path, program: Option<PathBuf>) -> Result<(), String> {
+pub fn serve(connection: &Connection, mut setup: Setup) -> Result<(), String> {
     let (id, params) = connection.initialize_start().map_err(|e| e.to_string())?;
     let params: InitializeParams = serde_json::from_value(params).map_err(|e| e.to_string())?;
     let result = json!({
@@ -75,7 +96,8 @@ pub fn serve(connection: &Connection, mappings: &Path, program: Option<PathBuf>)
         "serverInfo": {"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")},
     });
     connection.initialize_finish(id, result).map_err(|e| e.to_string())?;
-    server::serve_connection(connection, client(&params), &folder(&params, mappings), program)
+    setup.mappings = folder(&params, &setup.mappings);
+    server::serve_connection(connection, client(&params), setup)
 }
 
 /// The folder of the rules.

@@ -1,7 +1,6 @@
 //! The server: takes messages, keeps the state, and answers.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use aten2onnx_opmap::source::{FileId, Sources};
 use aten2onnx_opmap::syntax::parse_file;
@@ -23,6 +22,7 @@ use crate::lenses::Runner;
 use crate::requests;
 use crate::state::State;
 use crate::worker::{News, check_states};
+use crate::{Observer, Setup};
 
 /// What the editor said of itself.
 #[derive(Debug, Clone, Default)]
@@ -40,6 +40,7 @@ pub struct Server<'c> {
     /// What requests are answered from.
     pub state: State,
     runner: Option<Runner>,
+    observer: Option<Observer>,
     states: Sender<(u64, Sources)>,
     /// The number of the newest state that the checker got, and of the last one that it is done with.
     sent: u64,
@@ -52,19 +53,15 @@ pub struct Server<'c> {
 ///
 /// # Errors
 /// A folder that cannot be read, or an editor that does not keep to the protocol.
-pub fn serve_connection(
-    connection: &Connection,
-    client: Client,
-    mappings: &Path,
-    program: Option<PathBuf>,
-) -> Result<(), String> {
-    let state = State::load(mappings)?;
+pub fn serve_connection(connection: &Connection, client: Client, setup: Setup) -> Result<(), String> {
+    let state = State::load(&setup.mappings)?;
     let (states, waiting) = unbounded();
     let (tell, news) = unbounded();
     let schemas = state.schemas.clone();
     let worker = std::thread::spawn(move || check_states(schemas, &waiting, &tell));
-    let runner = program.map(|program| Runner { program });
-    let mut server = Server { connection, client, state, runner, states, sent: 0, done: 0, shown: BTreeMap::new() };
+    let runner = setup.program.map(|program| Runner { program });
+    let (observer, shown) = (setup.observer, BTreeMap::new());
+    let mut server = Server { connection, client, state, runner, observer, states, sent: 0, done: 0, shown };
     server.watch();
     server.check();
     let end = server.run(&news);
@@ -273,6 +270,7 @@ impl Server<'_> {
             }
             News::Done(analysis) => {
                 self.done = number;
+                self.observer.iter().for_each(|observer| observer(&analysis.checked));
                 let mut by_file =
                     errors::by_file(&self.state, &analysis.checked.sources, &analysis.checked.diagnostics);
                 for i in 0..self.state.files.len() {

@@ -14,7 +14,7 @@ mod extract;
 pub mod inspect;
 mod join;
 mod mappings;
-mod missing;
+pub mod missing;
 mod mutants;
 mod ops;
 mod pack;
@@ -24,6 +24,7 @@ mod report;
 mod split;
 mod targets;
 mod text;
+pub mod trial;
 mod try_rules;
 mod verify_rules;
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use aten2onnx_lsp::Setup;
 use lsp_server::{Connection, Message, Notification, Request, RequestId};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -69,8 +70,8 @@ impl Editor {
     pub fn new(root: &Path, program: Option<PathBuf>) -> Editor {
         let root = root.canonicalize().unwrap();
         let (connection, other) = Connection::memory();
-        let folder = PathBuf::from("mappings");
-        let server = std::thread::spawn(move || aten2onnx_lsp::serve(&other, &folder, program));
+        let setup = Setup { mappings: PathBuf::from("mappings"), program, ..Setup::default() };
+        let server = std::thread::spawn(move || aten2onnx_lsp::serve(&other, setup));
         let mut editor = Editor {
             connection,
             server: Some(server),
