@@ -52,6 +52,7 @@ use lsp_types::{
 use serde_json::{Value, json};
 
 pub use completion::header_of;
+pub use lenses::Runner;
 use server::Client;
 
 /// Is told of each state of all files that was checked, in the thread of the server: it must not wait.
@@ -60,10 +61,13 @@ pub type Observer = Box<dyn Fn(&Arc<Checked>) + Send>;
 /// What a server stands on.
 #[derive(Default)]
 pub struct Setup {
-    /// The folder of the rules: in the folder that the editor has open, if it is there, else in the current one.
+    /// The folder of rules and schemas: in the folder that the editor has open, if it is there, else in the current one.
     pub mappings: PathBuf,
-    /// `aten2onnx-codegen`, which runs the commands of code lenses. Without it the server has no lenses.
-    pub program: Option<PathBuf>,
+    /// The mapping files of a user, which are edited over those rules. Without any, those that the editor names in its initialization options, else those in
+    /// the folders that it has open. If the editor has the project itself open, the project's rules are edited. None if `mappings` is what is edited.
+    pub own: Option<Vec<PathBuf>>,
+    /// What runs the commands of code lenses. Without it, these commands are refused.
+    pub program: Option<Runner>,
     /// Who wants to know what the checker says.
     pub observer: Option<Observer>,
 }
@@ -96,19 +100,56 @@ pub fn serve(connection: &Connection, mut setup: Setup) -> Result<(), String> {
         "serverInfo": {"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")},
     });
     connection.initialize_finish(id, result).map_err(|e| e.to_string())?;
-    setup.mappings = folder(&params, &setup.mappings);
+    place(&params, &mut setup);
     server::serve_connection(connection, client(&params), setup)
 }
 
-/// The folder of the rules.
+/// Finds the rules by what the editor has open.
+fn place(params: &InitializeParams, setup: &mut Setup) {
+    let (roots, named) = (roots(params), named(params));
+    let Some(own) = &mut setup.own else {
+        let mappings = named.into_iter().next().unwrap_or_else(|| setup.mappings.clone());
+        let inside = roots.iter().map(|root| root.join(&mappings)).find(|path| path.is_dir());
+        setup.mappings = inside.unwrap_or(mappings);
+        return;
+    };
+    let project = roots.iter().map(|root| root.join("mappings")).find(|path| path.join("schemas/onnx.txt").is_file());
+    if let Some(project) = project.filter(|_| own.is_empty()) {
+        (setup.mappings, setup.own) = (project, None);
+        return;
+    }
+    if own.is_empty() {
+        let first = roots.first().cloned().unwrap_or_default();
+        *own = named.iter().map(|path| first.join(path)).collect();
+        // Files of a folder that the editor has open may come and go.
+        if own.iter().any(|path| !path.exists()) || own.is_empty() {
+            *own = roots;
+        }
+    }
+    own.iter_mut().for_each(|path| *path = path.canonicalize().unwrap_or_else(|_| path.clone()));
+}
+
+/// The folders that the editor has open.
 #[allow(deprecated, reason = "editors that know no folders give the root like this")]
-fn folder(params: &InitializeParams, mappings: &Path) -> PathBuf {
-    let named = params.initialization_options.as_ref().and_then(|options| options.get("mappings")?.as_str());
-    let mappings = named.map_or(mappings, Path::new);
+fn roots(params: &InitializeParams) -> Vec<PathBuf> {
     let folders = params.workspace_folders.iter().flatten().map(|folder| &folder.uri);
-    let roots = folders.chain(&params.root_uri).filter_map(document::path_of);
-    let inside = roots.map(|root| root.join(mappings)).find(|path| path.is_dir());
-    inside.unwrap_or_else(|| mappings.to_owned())
+    let mut roots: Vec<PathBuf> = Vec::new();
+    for root in folders.chain(&params.root_uri).filter_map(document::path_of) {
+        if !roots.contains(&root) {
+            roots.push(root);
+        }
+    }
+    roots
+}
+
+/// What the initialization options name: one path or several.
+fn named(params: &InitializeParams) -> Vec<PathBuf> {
+    let value = params.initialization_options.as_ref().and_then(|options| options.get("mappings"));
+    match value {
+        Some(Value::String(path)) => vec![PathBuf::from(path)],
+        Some(Value::Array(paths)) => paths.iter().filter_map(Value::as_str).map(PathBuf::from).collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn client(params: &InitializeParams) -> Client {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use aten2onnx_lsp::Setup;
+use aten2onnx_lsp::{Runner, Setup};
 
 use super::report::Stop;
 
@@ -18,6 +18,6 @@ pub struct Args {
 /// Runs the command.
 pub fn run(mappings: &Path, _args: &Args) -> Result<(), Stop> {
     let program = std::env::current_exe().map_err(|e| format!("the path of this program is unknown: {e}"))?;
-    let setup = Setup { mappings: mappings.to_owned(), program: Some(program), ..Setup::default() };
+    let setup = Setup { mappings: mappings.to_owned(), program: Some(Runner::Codegen(program)), ..Setup::default() };
     aten2onnx_lsp::serve_stdio(setup).map_err(Stop::Unable)
 }

@@ -101,7 +101,7 @@ fn language_server(session: &Arc<Session>, out: &UnboundedSender<String>) -> cro
     let (here, there) = Connection::memory();
     let observing = Arc::clone(session);
     let observer = Box::new(move |checked: &Arc<_>| observing.learn(checked));
-    let setup = Setup { mappings: session.state.rules.clone(), program: None, observer: Some(observer) };
+    let setup = Setup { mappings: session.state.rules.clone(), observer: Some(observer), ..Setup::default() };
     let failed = out.clone();
     std::thread::spawn(move || {
         if let Err(text) = aten2onnx_lsp::serve(&there, setup) {

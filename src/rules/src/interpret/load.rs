@@ -80,6 +80,11 @@ pub fn built_in(name: &str) -> Result<&'static str, String> {
     found.map(|file| file.1).ok_or_else(|| format!("this program was built without mappings/{name}"))
 }
 
+/// All of them: rules, schemas and facts, by their paths in `mappings/`.
+pub fn built_in_files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    MAPPINGS.iter().copied()
+}
+
 fn read(path: &Path, sources: &mut Sources) -> Result<()> {
     let failed = |path: &Path, error: std::io::Error| Error::from(error).at(path.display().to_string());
     let files = match path.is_dir() {
