@@ -44,8 +44,15 @@ pub fn code_lenses(state: &State, document: &Document) -> Vec<CodeLens> {
 pub enum Runner {
     /// `aten2onnx-codegen`, on a folder of rules.
     Codegen(PathBuf),
-    /// `aten2onnx`, with what is written before its arguments, on mapping files over the rules that it has. It has no `expand`.
-    Exporter(PathBuf, Vec<String>),
+    /// `aten2onnx`, on mapping files over the rules that it has. It has no `expand`.
+    Exporter {
+        /// The program.
+        program: PathBuf,
+        /// What is written before the command: `-m aten2onnx` for Python.
+        before: Vec<String>,
+        /// Python modules that define the operators.
+        imports: Vec<String>,
+    },
 }
 
 impl Runner {
@@ -62,7 +69,7 @@ impl Runner {
                 process.args(with_rules).args(args);
                 (program, process)
             }
-            Runner::Exporter(program, before) => {
+            Runner::Exporter { program, before, imports } => {
                 if params.command == "opmap.expand" {
                     return Err(
                         "the rules of a package are not written as graphs here: `aten2onnx-codegen expand` does it"
@@ -70,7 +77,8 @@ impl Runner {
                     );
                 }
                 let mut process = Process::new(program);
-                process.args(before).args(args).args(with_rules);
+                let imports = imports.iter().flat_map(|module| ["--import", module.as_str()]);
+                process.args(before).args(args).args(with_rules).args(imports);
                 (program, process)
             }
         };

@@ -106,7 +106,10 @@ pub fn serve(connection: &Connection, mut setup: Setup) -> Result<(), String> {
 
 /// Finds the rules by what the editor has open.
 fn place(params: &InitializeParams, setup: &mut Setup) {
-    let (roots, named) = (roots(params), named(params));
+    let (roots, named) = (roots(params), texts(params, "mappings").into_iter().map(PathBuf::from).collect::<Vec<_>>());
+    if let Some(Runner::Exporter { imports, .. }) = &mut setup.program {
+        imports.extend(texts(params, "import"));
+    }
     let Some(own) = &mut setup.own else {
         let mappings = named.into_iter().next().unwrap_or_else(|| setup.mappings.clone());
         let inside = roots.iter().map(|root| root.join(&mappings)).find(|path| path.is_dir());
@@ -142,12 +145,12 @@ fn roots(params: &InitializeParams) -> Vec<PathBuf> {
     roots
 }
 
-/// What the initialization options name: one path or several.
-fn named(params: &InitializeParams) -> Vec<PathBuf> {
-    let value = params.initialization_options.as_ref().and_then(|options| options.get("mappings"));
+/// What one of the initialization options names: a text or several.
+fn texts(params: &InitializeParams, name: &str) -> Vec<String> {
+    let value = params.initialization_options.as_ref().and_then(|options| options.get(name));
     match value {
-        Some(Value::String(path)) => vec![PathBuf::from(path)],
-        Some(Value::Array(paths)) => paths.iter().filter_map(Value::as_str).map(PathBuf::from).collect(),
+        Some(Value::String(text)) => vec![text.clone()],
+        Some(Value::Array(texts)) => texts.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         _ => Vec::new(),
     }
 }

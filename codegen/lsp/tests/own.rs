@@ -6,7 +6,7 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use aten2onnx_lsp::Setup;
+use aten2onnx_lsp::{Runner, Setup};
 use common::{Editor, folder, position};
 use serde_json::{Value, json};
 
@@ -83,6 +83,28 @@ fn built_in_helpers_are_found_and_stay_as_they_are() {
     let titles: Vec<&str> =
         lenses.as_array().unwrap().iter().map(|l| l["command"]["title"].as_str().unwrap()).collect();
     assert_eq!(titles, ["try", "verify", "try", "verify"]);
+    editor.quit();
+}
+
+#[test]
+fn commands_are_those_of_the_package() {
+    let (base, user) = folders(&[("my.opmap", OWN)]);
+    let runner = Runner::Exporter {
+        program: PathBuf::from("/bin/echo"),
+        before: vec!["-m".to_owned(), "aten2onnx".to_owned()],
+        imports: vec!["my_ops".to_owned()],
+    };
+    let own = Some(vec![user.path().join("my.opmap")]);
+    let setup = Setup { mappings: base.path().join("mappings"), own, program: Some(runner), ..Setup::default() };
+    let mut editor = Editor::with(user.path(), setup);
+    let mut run = |command: &str| {
+        let asked = json!({"command": command, "arguments": ["mylib::twice", 13]});
+        editor.ask("workspace/executeCommand", asked)
+    };
+    let said = run("opmap.try").unwrap();
+    let file = path(user.path(), "my.opmap");
+    assert_eq!(said, format!("-m aten2onnx try mylib::twice --mappings {file} --import my_ops\n"));
+    assert!(run("opmap.expand").unwrap_err().contains("aten2onnx-codegen"));
     editor.quit();
 }
 

@@ -153,7 +153,7 @@ test("what is at the pointer is explained, and what may be written is offered", 
   // A list that just appeared takes no key, because the key may have been meant for the text.
   await new Promise((resolve) => setTimeout(resolve, 300));
   await page.keyboard.press("Enter");
-  assert.ok((await lines()).some((line) => line.includes("let more = Softplus")));
+  assert.ok((await lines()).some((line) => line.startsWith("        let more = Softplus")), "a new line is as deep as the last one");
 });
 
 test("a text that somebody else wrote is not overwritten", async () => {

@@ -1,7 +1,7 @@
 // The editor: CodeMirror with the features of the language server.
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
-import { bracketMatching, indentUnit } from "@codemirror/language";
+import { bracketMatching, getIndentUnit, indentService, indentUnit } from "@codemirror/language";
 import { lintGutter, lintKeymap } from "@codemirror/lint";
 import { findReferencesKeymap, formatKeymap, hoverTooltips, jumpToDefinitionKeymap, LSPPlugin, serverCompletion, signatureHelp } from "@codemirror/lsp-client";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
@@ -28,6 +28,12 @@ function rename(view) {
   return true;
 }
 
+/** A new line begins where the last one did, and deeper after an open bracket. */
+const indentation = indentService.of((context, at) => {
+  const { text } = context.lineAt(at, -1);
+  return context.countColumn(text, text.search(/\S|$/)) + (/[{([]\s*$/.test(text) ? getIndentUnit(context.state) : 0);
+});
+
 /** The state of the editor for a file. */
 export function state(client, file, { changed, save }) {
   return EditorState.create({
@@ -45,6 +51,7 @@ export function state(client, file, { changed, save }) {
       autocompletion(),
       EditorState.tabSize.of(4),
       indentUnit.of("    "),
+      indentation,
       EditorView.contentAttributes.of({ "aria-label": `Text of ${file.name}`, "aria-describedby": "keys", tabindex: "0" }),
       coloring,
       client.plugin(file.uri, "opmap"),

@@ -22,6 +22,9 @@ pub struct Args {
     /// Mapping files, or folders of them, over the built-in rules [default: those of the folders that the editor has open]
     #[arg(long, value_name = "FILE|DIR")]
     mappings: Vec<PathBuf>,
+    /// A Python module that defines custom operators, for `try` and `verify`
+    #[arg(long, value_name = "MODULE")]
+    import: Vec<String>,
     /// Talk on stdin and stdout, which is the only way: editors give this option
     #[arg(long)]
     stdio: bool,
@@ -36,7 +39,8 @@ pub fn run(args: &Args) -> std::result::Result<(), Stop> {
     let folder = tempfile::tempdir().map_err(Error::from)?;
     let mappings = folder.path().join("mappings");
     write_rules(&mappings)?;
-    let setup = Setup { mappings, own: Some(args.mappings.clone()), program: Some(program()?), ..Setup::default() };
+    let setup =
+        Setup { mappings, own: Some(args.mappings.clone()), program: Some(program(&args.import)?), ..Setup::default() };
     aten2onnx_lsp::serve_stdio(setup).map_err(|text| Stop::Error(Error::new(Kind::Io, text)))
 }
 
@@ -57,9 +61,9 @@ fn write_rules(mappings: &Path) -> Result<()> {
 }
 
 /// What runs `try` and `verify`: this program, or the Python that has it as a package.
-fn program() -> Result<Runner> {
+fn program(imports: &[String]) -> Result<Runner> {
     let program = std::env::current_exe().map_err(Error::from)?;
     let is_python = program.file_stem().is_some_and(|name| name.to_string_lossy().starts_with("python"));
     let before = if is_python { ["-m", "aten2onnx"].map(str::to_owned).to_vec() } else { Vec::new() };
-    Ok(Runner::Exporter(program, before))
+    Ok(Runner::Exporter { program, before, imports: imports.to_vec() })
 }
