@@ -20,9 +20,9 @@ use crate::document::{Document, path_of};
 use crate::errors;
 use crate::lenses::Runner;
 use crate::requests;
+use crate::setup::{Observer, Setup};
 use crate::state::State;
 use crate::worker::{News, Work, check_states};
-use crate::{Observer, Setup};
 
 /// What the editor said of itself.
 #[derive(Debug, Clone, Default)]

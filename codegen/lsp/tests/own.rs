@@ -41,7 +41,7 @@ fn at(editor: &Editor, file: &str, text: &str, part: &str) -> Value {
 #[test]
 fn own_files_are_checked_over_the_rules_of_the_package() {
     let (base, user) =
-        folders(&[("ops/my.opmap", OWN), ("node_modules/x/bad.opmap", "map nonsense"), (".venv/bad.opmap", "map")]);
+        folders(&[("ops/my.opmap", OWN), ("node_modules/x/bad.opmap", "map nonsense"), (".hidden/bad.opmap", "map")]);
     let mut editor = editor(base.path(), user.path(), Vec::new());
     assert!(editor.shown.values().all(|errors| *errors == json!([])), "{:?}", editor.shown);
     let file = path(user.path(), "ops/my.opmap");
