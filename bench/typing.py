@@ -1,19 +1,20 @@
 """Types into the language server, and says how long it takes to answer.
 
     cargo build --release -p aten2onnx-codegen
-    python bench/typing.py [--keys 200] [--pause 0.4] [--check]
+    python bench/typing.py [--keys 200] [--pause 0.4] [--check] [--into docs/editors.md]
 
 Each key is one change of a file: words are typed letter by letter at places of several files, and deleted again. Measured are
 
 - the time from a key to the errors of the file (syntax, names and types), and to those of all files, which the proof of all rules is part of;
 - the time of completion and hover, which are asked for right after a key, while the files are checked;
-- the largest memory of the server.
+- the largest memory of the server, and its processor time for a key with all that follows, which other programs on the machine change little.
 
-`--check` exits with 1 if a limit below is exceeded.
+The prelude is apart, because what is typed there reaches nearly all rules. `--check` exits with 1 if a limit below is exceeded. `--into` writes the table into a page.
 """
 
 import argparse
 import json
+import os
 import queue
 import statistics
 import subprocess
@@ -29,6 +30,7 @@ SERVER = ROOT / "target/release/aten2onnx-codegen"
 LIMITS = {
     "errors of the file, median": 100,
     "errors of all files, 95 of 100": 250,
+    "errors of all files after a key in the prelude, 95 of 100": 1000,
     "completion, 95 of 100": 30,
     "hover, 95 of 100": 30,
     "memory (MB)": 300,
@@ -71,6 +73,11 @@ class Server:
         self.send({"id": self.number, "method": method, "params": params})
         return self.number
 
+    def processor_time(self) -> float:
+        """Milliseconds so far."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(") ", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK") * 1000
+
     def memory(self) -> float:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
@@ -81,7 +88,9 @@ class Typist:
         self.server, self.mappings, self.pause = Server(mappings), mappings, pause
         self.texts: dict[str, str] = {}
         self.versions: dict[str, int] = {}
-        self.times: dict[str, list[float]] = {"file": [], "all": [], "completion": [], "hover": []}
+        self.times: dict[str, list[float]] = {name: [] for name in ("file", "all", "prelude", "completion", "hover")}
+        #: Processor time of all keys, and of those in the prelude.
+        self.processor = {"all": [], "prelude": []}
         capabilities = {"experimental": {"serverStatusNotification": True}}
         first = self.server.request("initialize", {"processId": None, "rootUri": None, "capabilities": capabilities})
         self.wait(lambda message: message.get("id") == first)
@@ -112,6 +121,7 @@ class Typist:
         self.texts[path] = text[:start] + new + text[end:]
         self.versions[path] += 1
         version, uri = self.versions[path], self.uri(path)
+        used = self.server.processor_time()
         begun = time.perf_counter()
         document = {"uri": uri, "version": version}
         self.server.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
@@ -131,7 +141,9 @@ class Typist:
             elif is_quiescent(message):
                 whole = moment - begun
         self.times["file"].append(file)
-        self.times["all"].append(whole)
+        where = "prelude" if path.endswith("prelude.opmap") else "all"
+        self.times[where].append(whole)
+        self.processor[where].append((self.server.processor_time() - used) / 1000)
         time.sleep(max(0, self.pause - (time.perf_counter() - begun)))
 
     def type(self, path: str, after: str, new: str, keys: int):
@@ -159,6 +171,7 @@ def main():
     parser.add_argument("--pause", type=float, default=0.4, help="seconds from one key to the next, at least")
     parser.add_argument("--mappings", type=Path, default=ROOT / "mappings")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--into", type=Path, help="a page with a line `<!-- bench/typing.py -->` before the table and `<!-- bench/typing.py ends -->` after it")
     args = parser.parse_args()
     typist = Typist(args.mappings.resolve(), args.pause)
     for path, after, new in PLACES:
@@ -168,18 +181,35 @@ def main():
         "errors of the file, 95 of 100": part(typist.times["file"], 0.95),
         "errors of all files, median": statistics.median(typist.times["all"]) * 1000,
         "errors of all files, 95 of 100": part(typist.times["all"], 0.95),
+        "errors of all files after a key in the prelude, 95 of 100": part(typist.times["prelude"], 0.95),
         "completion, 95 of 100": part(typist.times["completion"], 0.95),
         "hover, 95 of 100": part(typist.times["hover"], 0.95),
+        "processor time for a key, median": statistics.median(typist.processor["all"]) * 1000,
+        "processor time for a key in the prelude, median": statistics.median(typist.processor["prelude"]) * 1000,
         "memory (MB)": typist.server.memory(),
     }
-    print(f"{len(typist.times['all'])} keys")
+    print(f"{len(typist.times['file'])} keys")
     wrong = False
     for name, value in found.items():
         limit = LIMITS.get(name)
         wrong |= limit is not None and value > limit
-        print(f"{name:32} {value:7.1f}" + (f"  (at most {limit})" if limit else ""))
+        print(f"{name:60} {value:7.1f}" + (f"  (at most {limit})" if limit else ""))
     typist.server.process.kill()
+    if args.into:
+        write_into(args.into, found, len(typist.times["file"]))
     sys.exit(1 if wrong and args.check else 0)
+
+
+def write_into(page: Path, found: dict[str, float], keys: int):
+    """Writes the table between the two marks of a page."""
+    begin, end = "<!-- bench/typing.py -->", "<!-- bench/typing.py ends -->"
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
+    processor = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line), "")
+    rows = [f"| {name} | {value:.0f} | {LIMITS.get(name, '')} |" for name, value in found.items()]
+    text = f"{keys} keys at commit {commit.stdout.strip()}, on {os.cpu_count()} cores of {processor}; milliseconds, unless another unit is named:\n\n"
+    table = text + "| | measured | at most |\n|---|---|---|\n" + "\n".join(rows)
+    before, rest = page.read_text().split(begin, 1)
+    page.write_text(f"{before}{begin}\n{table}\n{end}{rest.split(end, 1)[1]}")
 
 
 def part(times: list[float], share: float) -> float:

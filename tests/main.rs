@@ -24,6 +24,7 @@ mod fuse;
 mod host;
 mod interpret;
 mod link;
+mod lsp;
 mod mappings;
 mod models;
 mod mutants;

@@ -116,7 +116,7 @@ function search(input) {
     if (!event.target.closest('.find, .ask, #results')) { list.hidden = true; input.setAttribute('aria-expanded', 'false'); }
   });
   document.addEventListener('keydown', event => {
-    const typing = event.target.closest?.('input, select, textarea');
+    const typing = event.target.closest?.('input, select, textarea') || event.target.isContentEditable;
     if (event.key === '/' && !typing && !event.ctrlKey && !event.metaKey) { input.focus(); event.preventDefault(); }
   });
   if (select) {

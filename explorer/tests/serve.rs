@@ -110,6 +110,63 @@ fn requests_are_answered_or_refused_by_what_they_ask() {
     assert!(server.answer("POST /live/call", &[HOST], &long).starts_with("HTTP/1.1 413"));
 }
 
+const UPGRADE: [&str; 4] = [
+    "Connection: Upgrade",
+    "Upgrade: websocket",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+];
+
+#[test]
+fn the_socket_of_the_workbench_is_for_own_pages_alone() {
+    let server = Server::start();
+    let first_line = |headers: &[&str]| {
+        let headers: String = headers.iter().chain(&UPGRADE).map(|header| format!("{header}\r\n")).collect();
+        let stream = server.connection(&format!("GET /edit/socket HTTP/1.1\r\n{headers}\r\n"));
+        let mut line = String::new();
+        let mut reader = BufReader::new(stream);
+        reader.read_line(&mut line).unwrap();
+        (line, reader)
+    };
+    for refused in [
+        &[HOST, "Origin: https://example.org"][..],
+        &[HOST, "Origin: null"],
+        &["Host: example.org", "Origin: http://127.0.0.1:PORT"],
+        &[HOST, "Origin: http://127.0.0.1:PORT", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: websocket"],
+        &[HOST, "Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: websocket"],
+    ] {
+        let (line, _) = first_line(refused);
+        assert!(line.starts_with("HTTP/1.1 403"), "{refused:?}: {line}");
+    }
+    let own = [HOST, "Origin: http://127.0.0.1:PORT", "Sec-Fetch-Site: same-origin", "Sec-Fetch-Mode: websocket"];
+    let mut open: Vec<_> = (0..4).map(|_| first_line(&own)).collect();
+    assert!(open.iter().all(|(line, _)| line.starts_with("HTTP/1.1 101")), "{open:?}");
+    // Each has a language server of its own, so there are not any number of them.
+    assert!(first_line(&own).0.starts_with("HTTP/1.1 503"));
+    open.pop();
+    let until = std::time::Instant::now() + Duration::from_secs(60);
+    while !first_line(&own).0.starts_with("HTTP/1.1 101") {
+        assert!(std::time::Instant::now() < until, "the place of a page that is gone is not free");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(server.status("GET /edit/socket", &[HOST]), 400);
+}
+
+#[test]
+fn pages_of_the_workbench_run_no_foreign_script() {
+    let server = Server::start();
+    for (page, part) in [("/edit/", "id=\"editor\""), ("/edit/new", "aten::_add_relu.Tensor")] {
+        let answer = server.answer(&format!("GET {page}"), &[HOST], "");
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains(part), "{answer}");
+        let policy = answer.lines().find(|line| line.to_ascii_lowercase().starts_with("content-security-policy:"));
+        assert!(policy.is_some_and(|policy| policy.contains("default-src 'self'")), "{policy:?}");
+        assert!(!answer.contains("<script>"), "{answer}");
+    }
+    for file in ["workbench.js", "workbench.css", "licenses.txt"] {
+        assert_eq!(server.status(&format!("GET /edit/{file}"), &[HOST]), 200);
+    }
+}
+
 #[test]
 fn news_go_on_while_other_requests_are_answered() {
     let server = Server::start();

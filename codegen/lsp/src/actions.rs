@@ -56,7 +56,7 @@ fn edit(state: &State, analysis: &Analysis, fix: &Fix) -> Option<WorkspaceEdit> 
         | FixPlace::Body(span)
         | FixPlace::AfterItem(span) => span,
     };
-    let document = state.by_id(span.file)?;
+    let document = state.by_id(span.file).filter(|_| state.is_own(span.file))?;
     let now = now(analysis, document, span)?;
     let (range, new_text) = place(document, fix, now)?;
     let edit = TextEdit { range: document.range(range), new_text };

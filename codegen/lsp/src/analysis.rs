@@ -1,6 +1,7 @@
 //! What the checker found out of a state of all files, and where its places are in the text that the editor has.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::source::{FileId, Span};
@@ -13,7 +14,7 @@ use crate::text::Difference;
 #[derive(Debug)]
 pub struct Analysis {
     /// What the checker says.
-    pub checked: Checked,
+    pub checked: Arc<Checked>,
     /// Whether all items of each file could be parsed.
     pub parsed: Vec<bool>,
 }
@@ -27,7 +28,7 @@ impl Analysis {
                 *file = false;
             }
         }
-        Analysis { checked, parsed }
+        Analysis { checked: Arc::new(checked), parsed }
     }
 
     /// The text of a file that was checked.

@@ -1,6 +1,6 @@
 //! Code lenses, and the commands behind them: `try`, `verify` and the graph at the oldest and the newest opset.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command as Process;
 
 use lsp_types::{CodeLens, Command, ExecuteCommandParams};
@@ -32,18 +32,27 @@ pub fn code_lenses(state: &State, document: &Document) -> Vec<CodeLens> {
         if head.keyword == "map" {
             add("verify".to_owned(), "opmap.verify", vec![op.clone()]);
         }
-        for opset in [opsets.min, opsets.max] {
+        for opset in [opsets.min, opsets.max].into_iter().filter(|_| state.own.is_none()) {
             add(format!("graph at opset {opset}"), "opmap.expand", vec![op.clone(), Value::from(opset)]);
         }
     }
     lenses
 }
 
-/// A program that runs commands on the rules: `aten2onnx-codegen`.
+/// A program that runs commands on the rules.
 #[derive(Debug, Clone)]
-pub struct Runner {
-    /// The program.
-    pub program: PathBuf,
+pub enum Runner {
+    /// `aten2onnx-codegen`, on a folder of rules.
+    Codegen(PathBuf),
+    /// `aten2onnx`, on mapping files over the rules that it has. It has no `expand`.
+    Exporter {
+        /// The program.
+        program: PathBuf,
+        /// What is written before the command: `-m aten2onnx` for Python.
+        before: Vec<String>,
+        /// Python modules that define the operators.
+        imports: Vec<String>,
+    },
 }
 
 impl Runner {
@@ -51,11 +60,30 @@ impl Runner {
     ///
     /// # Errors
     /// A command or an argument that there is not, or a program that cannot be run.
-    pub fn run(&self, mappings: &Path, params: &ExecuteCommandParams) -> Result<String, String> {
+    pub fn run(&self, rules: &[PathBuf], params: &ExecuteCommandParams) -> Result<String, String> {
         let args = arguments(params)?;
-        let mut process = Process::new(&self.program);
-        process.arg("--mappings").arg(mappings).args(args).stdin(std::process::Stdio::null());
-        let output = process.output().map_err(|e| format!("{}: {e}", self.program.display()))?;
+        let with_rules = rules.iter().flat_map(|path| ["--mappings".into(), path.clone().into_os_string()]);
+        let (program, mut process) = match self {
+            Runner::Codegen(program) => {
+                let mut process = Process::new(program);
+                process.args(with_rules).args(args);
+                (program, process)
+            }
+            Runner::Exporter { program, before, imports } => {
+                if params.command == "opmap.expand" {
+                    return Err(
+                        "the rules of a package are not written as graphs here: `aten2onnx-codegen expand` does it"
+                            .to_owned(),
+                    );
+                }
+                let mut process = Process::new(program);
+                let imports = imports.iter().flat_map(|module| ["--import", module.as_str()]);
+                process.args(before).args(args).args(with_rules).args(imports);
+                (program, process)
+            }
+        };
+        let output = process.stdin(std::process::Stdio::null()).output();
+        let output = output.map_err(|e| format!("{}: {e}", program.display()))?;
         let texts = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         Ok(texts.concat())
     }

@@ -13,7 +13,7 @@
 //! | words | `describe`, `errors` | operators, rules and errors as the editor shows them |
 //! | answers | `hover`, `signature`, `navigation`, `rename`, `symbols`, `structure`, `coloring`, `hints`, `actions`, `lenses` | one feature each |
 //! | writing | `completion` | what may be written at a place |
-//! | protocol | `requests` | requests by their names |
+//! | protocol | `requests`, `setup` | requests by their names; which rules are edited |
 //! | server | `server` | messages in and out |
 
 mod actions;
@@ -30,6 +30,7 @@ mod navigation;
 mod rename;
 mod requests;
 mod server;
+mod setup;
 mod signature;
 mod state;
 mod structure;
@@ -38,7 +39,7 @@ mod text;
 mod words;
 mod worker;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use lsp_server::Connection;
 use lsp_types::{
@@ -49,16 +50,23 @@ use lsp_types::{
 };
 use serde_json::{Value, json};
 
+pub use completion::header_of;
+pub use lenses::Runner;
 use server::Client;
+pub use setup::{Observer, Setup};
 
-/// Answers an editor on stdin and stdout. `mappings` is the folder of the rules: of the folder that the editor has open, if it is there, else of the current
-/// one. `program` is `aten2onnx-codegen`, which runs the commands of code lenses.
+/// The `file:` address of a path that is not relative. None if it has none.
+pub fn address(path: &Path) -> Option<String> {
+    document::uri_of(path).map(|uri| uri.as_str().to_owned())
+}
+
+/// Answers an editor on stdin and stdout.
 ///
 /// # Errors
 /// A folder that cannot be read, or an editor that does not keep to the protocol.
-pub fn serve_stdio(mappings: &Path, program: Option<PathBuf>) -> Result<(), String> {
+pub fn serve_stdio(setup: Setup) -> Result<(), String> {
     let (connection, threads) = Connection::stdio();
-    let served = serve(&connection, mappings, program);
+    let served = serve(&connection, setup);
     drop(connection);
     served.and(threads.join().map_err(|e| e.to_string()))
 }
@@ -67,7 +75,7 @@ pub fn serve_stdio(mappings: &Path, program: Option<PathBuf>) -> Result<(), Stri
 ///
 /// # Errors
 /// As there.
-pub fn serve(connection: &Connection, mappings: &Path, program: Option<PathBuf>) -> Result<(), String> {
+pub fn serve(connection: &Connection, mut setup: Setup) -> Result<(), String> {
     let (id, params) = connection.initialize_start().map_err(|e| e.to_string())?;
     let params: InitializeParams = serde_json::from_value(params).map_err(|e| e.to_string())?;
     let result = json!({
@@ -75,18 +83,8 @@ pub fn serve(connection: &Connection, mappings: &Path, program: Option<PathBuf>)
         "serverInfo": {"name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION")},
     });
     connection.initialize_finish(id, result).map_err(|e| e.to_string())?;
-    server::serve_connection(connection, client(&params), &folder(&params, mappings), program)
-}
-
-/// The folder of the rules.
-#[allow(deprecated, reason = "editors that know no folders give the root like this")]
-fn folder(params: &InitializeParams, mappings: &Path) -> PathBuf {
-    let named = params.initialization_options.as_ref().and_then(|options| options.get("mappings")?.as_str());
-    let mappings = named.map_or(mappings, Path::new);
-    let folders = params.workspace_folders.iter().flatten().map(|folder| &folder.uri);
-    let roots = folders.chain(&params.root_uri).filter_map(document::path_of);
-    let inside = roots.map(|root| root.join(mappings)).find(|path| path.is_dir());
-    inside.unwrap_or_else(|| mappings.to_owned())
+    setup::place(&params, &mut setup);
+    server::serve_connection(connection, client(&params), setup)
 }
 
 fn client(params: &InitializeParams) -> Client {

@@ -65,6 +65,10 @@ pub fn rename(state: &State, document: &Document, file: FileId, at: usize, new: 
             calls.map(|(written, _)| *written).chain([function.span]).collect()
         }
     };
+    if let Some(span) = spans.iter().find(|span| !state.is_own(span.file)) {
+        let place = analysis.checked.sources.place(*span);
+        return Err(format!("the name is also in {place}, a built-in rule"));
+    }
     Ok(edit(state, spans, new))
 }
 

@@ -1,7 +1,6 @@
 //! The server: takes messages, keeps the state, and answers.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use aten2onnx_opmap::source::{FileId, Sources};
 use aten2onnx_opmap::syntax::parse_file;
@@ -21,8 +20,9 @@ use crate::document::{Document, path_of};
 use crate::errors;
 use crate::lenses::Runner;
 use crate::requests;
+use crate::setup::{Observer, Setup};
 use crate::state::State;
-use crate::worker::{News, check_states};
+use crate::worker::{News, Work, check_states};
 
 /// What the editor said of itself.
 #[derive(Debug, Clone, Default)]
@@ -40,7 +40,8 @@ pub struct Server<'c> {
     /// What requests are answered from.
     pub state: State,
     runner: Option<Runner>,
-    states: Sender<(u64, Sources)>,
+    observer: Option<Observer>,
+    states: Sender<Work>,
     /// The number of the newest state that the checker got, and of the last one that it is done with.
     sent: u64,
     done: u64,
@@ -52,19 +53,15 @@ pub struct Server<'c> {
 ///
 /// # Errors
 /// A folder that cannot be read, or an editor that does not keep to the protocol.
-pub fn serve_connection(
-    connection: &Connection,
-    client: Client,
-    mappings: &Path,
-    program: Option<PathBuf>,
-) -> Result<(), String> {
-    let state = State::load(mappings)?;
+pub fn serve_connection(connection: &Connection, client: Client, setup: Setup) -> Result<(), String> {
+    let state = State::load(&setup.mappings, setup.own)?;
     let (states, waiting) = unbounded();
     let (tell, news) = unbounded();
     let schemas = state.schemas.clone();
     let worker = std::thread::spawn(move || check_states(schemas, &waiting, &tell));
-    let runner = program.map(|program| Runner { program });
-    let mut server = Server { connection, client, state, runner, states, sent: 0, done: 0, shown: BTreeMap::new() };
+    let runner = setup.program;
+    let (observer, shown) = (setup.observer, BTreeMap::new());
+    let mut server = Server { connection, client, state, runner, observer, states, sent: 0, done: 0, shown };
     server.watch();
     server.check();
     let end = server.run(&news);
@@ -115,12 +112,13 @@ impl Server<'_> {
     /// Runs a command beside the server, because it may take long.
     fn execute(&self, request: Request) {
         let sender = self.connection.sender.clone();
-        let (runner, mappings) = (self.runner.clone(), self.state.mappings.clone());
+        let runner = self.runner.clone();
+        let rules = self.state.own.clone().unwrap_or_else(|| vec![self.state.mappings.clone()]);
         let id: RequestId = request.id.clone();
         let run = move || -> Result<String, String> {
             let params = serde_json::from_value(request.params).map_err(|e| e.to_string())?;
             let runner = runner.ok_or("this server cannot run commands")?;
-            runner.run(&mappings, &params)
+            runner.run(&rules, &params)
         };
         std::thread::spawn(move || {
             let response = match run() {
@@ -202,8 +200,7 @@ impl Server<'_> {
     /// A file that was saved may be a new one of the folder.
     fn saved(&mut self, params: &DidSaveTextDocumentParams) {
         let is_other = self.state.file(&params.text_document.uri).is_none();
-        let is_in_folder =
-            path_of(&params.text_document.uri).is_some_and(|path| path.starts_with(&self.state.mappings));
+        let is_in_folder = path_of(&params.text_document.uri).is_some_and(|path| self.state.is_edited(&path));
         if is_other && is_in_folder {
             self.read_folder();
         }
@@ -258,7 +255,7 @@ impl Server<'_> {
         if self.sent == self.done + 1 {
             self.tell_status(false);
         }
-        let _ = self.states.send((self.sent, self.state.sources()));
+        let _ = self.states.send(Work { number: self.sent, first: self.state.first, sources: self.state.sources() });
     }
 
     fn learn(&mut self, number: u64, news: News) {
@@ -273,6 +270,7 @@ impl Server<'_> {
             }
             News::Done(analysis) => {
                 self.done = number;
+                self.observer.iter().for_each(|observer| observer(&analysis.checked));
                 let mut by_file =
                     errors::by_file(&self.state, &analysis.checked.sources, &analysis.checked.diagnostics);
                 for i in 0..self.state.files.len() {

@@ -17,8 +17,12 @@ use crate::words::{FullName, Head};
 /// What requests are answered from.
 #[derive(Debug)]
 pub struct State {
-    /// The folder of the mapping files.
+    /// The folder of rules and schemas.
     pub mappings: PathBuf,
+    /// Files and folders of a user, over those rules. None if those rules are what is edited.
+    pub own: Option<Vec<PathBuf>>,
+    /// The number of files that those of the user are checked over.
+    pub first: usize,
     /// The schemas of the operators.
     pub schemas: Arc<Schemas>,
     /// The mapping files, by their numbers in the checker.
@@ -47,11 +51,11 @@ impl State {
     ///
     /// # Errors
     /// A file that cannot be read, or a damaged snapshot.
-    pub fn load(mappings: &Path) -> Result<State, String> {
+    pub fn load(mappings: &Path, own: Option<Vec<PathBuf>>) -> Result<State, String> {
         let mappings = mappings.canonicalize().map_err(|e| format!("{}: {e}", mappings.display()))?;
         let schemas = Arc::new(Schemas::load(&mappings)?);
-        let mut state =
-            State { mappings, schemas, files: Vec::new(), others: BTreeMap::new(), latest: None, whole: Vec::new() };
+        let (files, others, whole) = (Vec::new(), BTreeMap::new(), Vec::new());
+        let mut state = State { mappings, own, first: 0, schemas, files, others, latest: None, whole };
         state.read_files()?;
         Ok(state)
     }
@@ -61,7 +65,11 @@ impl State {
     /// # Errors
     /// A file that cannot be read.
     pub fn read_files(&mut self) -> Result<bool, String> {
-        let paths = Sources::paths(&self.mappings).map_err(|e| format!("{}: {e}", self.mappings.display()))?;
+        let mut paths = Sources::paths(&self.mappings).map_err(|e| format!("{}: {e}", self.mappings.display()))?;
+        if let Some(own) = &self.own {
+            self.first = paths.len();
+            paths.extend(own_files(own)?);
+        }
         let mut files = Vec::new();
         for path in paths {
             let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -89,6 +97,19 @@ impl State {
             sources.add(shown, file.text.clone());
         }
         sources
+    }
+
+    /// Whether a file is one of those that are edited, and not of rules that they stand over.
+    pub fn is_own(&self, file: FileId) -> bool {
+        file.0 as usize >= self.first
+    }
+
+    /// Whether a path is one of those where mapping files are edited.
+    pub fn is_edited(&self, path: &Path) -> bool {
+        match &self.own {
+            Some(own) => own.iter().any(|own| path.starts_with(own)),
+            None => path.starts_with(&self.mappings),
+        }
     }
 
     /// The number of a mapping file.
@@ -164,6 +185,39 @@ impl State {
     /// Whether a name is that of an ONNX operator.
     pub fn is_operator(&self, name: &str) -> bool {
         !self.schemas.onnx.versions(name).is_empty()
+    }
+}
+
+/// The mapping files that a user named, and those in folders; sorted, each once.
+fn own_files(own: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let mut found = Vec::new();
+    for path in own {
+        let unread = |e: std::io::Error| format!("{}: {e}", path.display());
+        let path = path.canonicalize().map_err(unread)?;
+        if path.is_dir() { find(&path, 0, &mut found) } else { found.push(path) }
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// Folders below this depth are not looked into.
+const DEEPEST: usize = 12;
+
+/// The mapping files in a folder of a user: not those in hidden folders, and in those where programs put what they install or make.
+fn find(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = entry.path();
+        // A link may lead into a circle.
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let is_foreign = name.starts_with('.') || matches!(name.as_str(), "node_modules" | "target" | "site-packages");
+        if is_folder && !is_foreign && depth < DEEPEST {
+            find(&path, depth + 1, found);
+        } else if !is_folder && path.extension().is_some_and(|extension| extension == "opmap") {
+            found.push(path);
+        }
     }
 }
 

@@ -26,27 +26,38 @@ pub enum News {
     Done(Arc<Analysis>),
 }
 
+/// A state of all files that is to be checked.
+#[derive(Debug)]
+pub struct Work {
+    /// Newer ones have larger numbers.
+    pub number: u64,
+    /// The number of files that the others are checked over.
+    pub first: usize,
+    /// The files.
+    pub sources: Sources,
+}
+
 /// Checks the states that come until the sender is gone.
-pub fn check_states(schemas: Arc<Schemas>, states: &Receiver<(u64, Sources)>, news: &Sender<(u64, News)>) {
+pub fn check_states(schemas: Arc<Schemas>, states: &Receiver<Work>, news: &Sender<(u64, News)>) {
     let mut recheck: Option<Recheck> = None;
     // The newest state without errors, if what is known is of an older one and changes take long.
-    let mut better: Option<Sources> = None;
+    let mut better: Option<(usize, Sources)> = None;
     loop {
         let next = match &better {
             Some(_) => states.recv_timeout(IDLE),
             None => states.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
-        let (number, sources) = match next {
+        let Work { number, first, sources } = match next {
             Ok(state) => states.try_iter().last().unwrap_or(state),
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
-                recheck = better.take().map(|sources| renewed(recheck.take(), sources, &schemas));
+                recheck = better.take().map(|(first, sources)| renewed(recheck.take(), sources, first, &schemas));
                 continue;
             }
         };
         let mut known = match recheck.take() {
             Some(known) if has_same_files(known.sources(), &sources) => known,
-            other => renewed(other, sources.clone(), &schemas),
+            other => renewed(other, sources.clone(), first, &schemas),
         };
         let changes = changes(known.sources(), sources);
         let files: Vec<FileId> = changes.iter().map(|(file, _)| *file).collect();
@@ -56,7 +67,7 @@ pub fn check_states(schemas: Arc<Schemas>, states: &Receiver<(u64, Sources)>, ne
             let _ = news.send((number, mine));
         });
         let is_slow = begun.elapsed() > LONG && !files.is_empty();
-        better = (checked.diagnostics.is_empty() && is_slow).then(|| checked.sources.clone());
+        better = (checked.diagnostics.is_empty() && is_slow).then(|| (first, checked.sources.clone()));
         recheck = Some(known);
         if news.send((number, News::Done(Arc::new(Analysis::new(checked))))).is_err() {
             return;
@@ -65,9 +76,9 @@ pub fn check_states(schemas: Arc<Schemas>, states: &Receiver<(u64, Sources)>, ne
 }
 
 /// What is known of a state. The old is dropped first, so that there are never two.
-fn renewed(old: Option<Recheck>, sources: Sources, schemas: &Arc<Schemas>) -> Recheck {
+fn renewed(old: Option<Recheck>, sources: Sources, first: usize, schemas: &Arc<Schemas>) -> Recheck {
     drop(old);
-    Recheck::new(sources, schemas.clone())
+    Recheck::over(sources, first, schemas.clone())
 }
 
 fn has_same_files(a: &Sources, b: &Sources) -> bool {

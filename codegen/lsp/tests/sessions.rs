@@ -95,10 +95,13 @@ fn request(editor: &mut Editor, folder: &Path, line: &str) -> String {
             if what == "change" {
                 editor.change(path, at..at + old.len(), &new);
             } else {
+                // Each letter is checked: otherwise it would depend on the machine which texts between the server has seen.
                 editor.change(path, at..at + old.len(), "");
+                editor.settle();
                 let mut place = at;
                 for c in new.chars() {
                     editor.change(path, place..place, c.encode_utf8(&mut [0; 4]));
+                    editor.settle();
                     place += c.len_utf8();
                 }
             }

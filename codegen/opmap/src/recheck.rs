@@ -21,6 +21,8 @@ use crate::tree::{Arm, Program};
 #[derive(Debug)]
 pub struct Recheck {
     sources: Sources,
+    /// The number of files that the others are checked over.
+    first: usize,
     files: Vec<File>,
     diagnostics: Vec<Diagnostic>,
     schemas: Arc<Schemas>,
@@ -42,6 +44,11 @@ struct Base {
 impl Recheck {
     /// Parses and checks all files.
     pub fn new(sources: Sources, schemas: Arc<Schemas>) -> Recheck {
+        Recheck::over(sources, 0, schemas)
+    }
+
+    /// Parses and checks all files, those from `first` on over the others, as [`check_with_base`](crate::check_with_base) does. They need no examples.
+    pub fn over(sources: Sources, first: usize, schemas: Arc<Schemas>) -> Recheck {
         let mut diagnostics = Vec::new();
         let files = (0..sources.files.len()).map(|i| syntax::parse_file(&sources, FileId(i as u32), &mut diagnostics));
         let files: Vec<File> = files.collect();
@@ -49,16 +56,19 @@ impl Recheck {
         let prove = |_: &Items, program: &Program, out: &mut Vec<_>| {
             coverage::check(program, &schemas, None, Some(&mut known), out)
         };
-        let checked = check_files(sources.clone(), 0, &files, schemas.clone(), diagnostics.clone(), None, prove);
+        let mut checked =
+            check_files(sources.clone(), first, &files, schemas.clone(), diagnostics.clone(), None, prove);
+        forgive_missing_examples(first, &mut checked.diagnostics);
         let is_right = checked.diagnostics.is_empty();
         let base = is_right.then(|| {
             let program = checked.program;
-            let (collected, reach) = (collect(&files, &mut Vec::new()), Reach::new(&program));
+            let (mut collected, reach) = (collect(&files, &mut Vec::new()), Reach::new(&program));
+            collected.keep_overrides(FileId(first as u32));
             let items = named_items(&collected, &|_| true, &program);
             let checkpoint = Checkpoint::new(program, &collected, &sources);
             Base { domains: imported(&collected), items, checkpoint, reach, known }
         });
-        Recheck { sources, files, diagnostics, schemas, base }
+        Recheck { sources, first, files, diagnostics, schemas, base }
     }
 
     /// Checks all files, with another text for one of them. The result is that of [`check_sources`](crate::check_sources).
@@ -103,7 +113,9 @@ impl Recheck {
         };
         let change = Change { files: &changed, early: &mut |found| early(&sources, found), before: &before };
         let schemas = self.schemas.clone();
-        let checked = check_files(sources.clone(), 0, &self.files, schemas, diagnostics, Some(change), prove);
+        let first = self.first;
+        let mut checked = check_files(sources.clone(), first, &self.files, schemas, diagnostics, Some(change), prove);
+        forgive_missing_examples(first, &mut checked.diagnostics);
         // The first one last, if a file is named twice.
         for (id, old) in others.into_iter().rev() {
             if let Some(file) = self.files.get_mut(id.0 as usize) {
@@ -124,6 +136,11 @@ impl Recheck {
     pub fn proves_all(&self) -> bool {
         self.base.is_none()
     }
+}
+
+/// Rules over a base are a user's own, who may have no examples.
+fn forgive_missing_examples(first: usize, diagnostics: &mut Vec<Diagnostic>) {
+    diagnostics.retain(|diagnostic| first == 0 || diagnostic.code != "E0803");
 }
 
 impl Base {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use aten2onnx_opmap::diagnostic::Diagnostic;
 use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::{FileId, Sources};
-use aten2onnx_opmap::{Recheck, check_sources};
+use aten2onnx_opmap::{Recheck, check_sources, check_with_base};
 
 /// The changes of each case: a file, a text in it, and what takes its place.
 const CASES: [&[(&str, &str, &str)]; 5] = [
@@ -56,6 +56,39 @@ fn changes_of_several_files_are_checked_as_a_whole() {
         wrong >= 4 && proved >= 1,
         "only {wrong} cases have errors, and {proved} have some that only the proof finds"
     );
+}
+
+/// What a user's file is, one after another: overrides come, change and go, calls are wrong, and helpers of the base are called.
+const OWN: [&str; 5] = [
+    "//! Own.\n\nmap mylib::twice(Tensor x) -> Tensor = x + x\n",
+    "//! Own.\n\nmap mylib::twice(Tensor x) -> Tensor = x + x\n\nmap aten::relu(Tensor self) -> Tensor = Max(self, 0)\n",
+    "//! Own.\n\nmap aten::relu(Tensor self) -> Tensor = Relux(self)\n",
+    "//! Own.\n\nlower Gelu before 20 (X, approximate_s) = X\n",
+    "//! Own.\n\nmap mylib::half(Tensor x) -> Tensor = Gelu(x\n",
+];
+
+#[test]
+fn files_over_a_base_are_checked_as_a_whole() {
+    let mappings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../mappings");
+    let schemas = Arc::new(Schemas::load(&mappings).unwrap());
+    let base = Sources::read_dir(&mappings).unwrap();
+    let first = base.files.len();
+    let mut all = base.clone();
+    let own = all.add("my.opmap", OWN[0]);
+    let mut recheck = Recheck::over(all, first, schemas.clone());
+    assert!(!recheck.proves_all(), "a file without examples is as good as one with");
+    let mut wrong = 0;
+    for text in OWN {
+        let again = recheck.checked_with(own, text.to_owned());
+        let mut own_sources = Sources::default();
+        own_sources.add("my.opmap", text);
+        let mut whole = check_with_base(base.clone(), own_sources, schemas.clone());
+        whole.diagnostics.retain(|diagnostic| diagnostic.code != "E0803");
+        assert_eq!(sorted(&again.diagnostics), sorted(&whole.diagnostics), "{text}");
+        assert_eq!(format!("{:?}", again.matrix), format!("{:?}", whole.matrix), "{text}");
+        wrong += usize::from(!whole.diagnostics.is_empty());
+    }
+    assert!(wrong >= 2, "only {wrong} texts have errors");
 }
 
 fn sorted(diagnostics: &[Diagnostic]) -> Vec<String> {

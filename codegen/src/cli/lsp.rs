@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use aten2onnx_lsp::{Runner, Setup};
+
 use super::report::Stop;
 
 /// Serve an editor on stdin and stdout: errors while typing, completion, hover and more
@@ -16,5 +18,6 @@ pub struct Args {
 /// Runs the command.
 pub fn run(mappings: &Path, _args: &Args) -> Result<(), Stop> {
     let program = std::env::current_exe().map_err(|e| format!("the path of this program is unknown: {e}"))?;
-    aten2onnx_lsp::serve_stdio(mappings, Some(program)).map_err(Stop::Unable)
+    let setup = Setup { mappings: mappings.to_owned(), program: Some(Runner::Codegen(program)), ..Setup::default() };
+    aten2onnx_lsp::serve_stdio(setup).map_err(Stop::Unable)
 }

@@ -1,4 +1,4 @@
-// The extension: starts `aten2onnx-codegen lsp`, and shows what its commands print.
+// The extension: starts `aten2onnx-codegen lsp` or `aten2onnx lsp`, and shows what its commands print.
 
 const fs = require("node:fs");
 const path = require("node:path");
@@ -29,7 +29,10 @@ async function start() {
   const mappings = vscode.workspace.getConfiguration("opmap").get("mappings");
   const folder = rulesFolder(mappings);
   const command = serverPath(folder);
-  const server = { command, args: ["--mappings", mappings, "lsp", "--stdio"], options: { cwd: folder } };
+  // `aten2onnx` checks mapping files of users over the rules that it has, and takes their paths from the initialization options.
+  const isPackage = path.basename(command).replace(/\.exe$/, "") === "aten2onnx";
+  const args = isPackage ? ["lsp", "--stdio"] : ["--mappings", mappings, "lsp", "--stdio"];
+  const server = { command, args, options: { cwd: folder } };
   const options = {
     documentSelector: [{ scheme: "file", language: "opmap" }],
     initializationOptions: { mappings },
@@ -52,8 +55,8 @@ async function start() {
   try {
     await client.start();
   } catch (error) {
-    const build = "cargo build --release -p aten2onnx-codegen";
-    vscode.window.showErrorMessage(`opmap: ${command} does not start: ${error}. Build it with \`${build}\`.`);
+    const help = isPackage ? "Install it with `pip install aten2onnx`" : "Build it with `cargo build --release -p aten2onnx-codegen`";
+    vscode.window.showErrorMessage(`opmap: ${command} does not start: ${error}. ${help}.`);
   }
 }
 

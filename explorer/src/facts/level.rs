@@ -86,15 +86,22 @@ pub struct OfDtype {
 /// The proof, by overload.
 pub fn by_dtype(checked: &Checked, opsets: &[u32]) -> BTreeMap<String, Vec<OfDtype>> {
     let all = by_dtype::by_dtype(&checked.program, &checked.schemas);
-    let of = |rule: &by_dtype::ByDtype| {
-        let row = |(dtype, verdict): &(&'static str, Verdict)| OfDtype {
-            dtype,
-            levels: opsets.iter().map(|opset| rule.level(dtype, *opset).into()).collect(),
-            refusals: verdict.reasons().into_iter().map(|(at, why)| (at.iter().collect(), why)).collect(),
-        };
-        rule.rows.iter().map(row).collect()
+    all.iter().map(|(name, rule)| (name.clone(), rows(rule, opsets))).collect()
+}
+
+/// The same for one overload. None if there is no rule for it.
+pub fn levels_by_dtype(checked: &Checked, name: &str, opsets: &[u32]) -> Option<Vec<OfDtype>> {
+    let found = by_dtype::by_dtype_of(&checked.program, &checked.schemas, &|own| own == name);
+    found.get(name).map(|rule| rows(rule, opsets))
+}
+
+fn rows(rule: &by_dtype::ByDtype, opsets: &[u32]) -> Vec<OfDtype> {
+    let row = |(dtype, verdict): &(&'static str, Verdict)| OfDtype {
+        dtype,
+        levels: opsets.iter().map(|opset| rule.level(dtype, *opset).into()).collect(),
+        refusals: verdict.reasons().into_iter().map(|(at, why)| (at.iter().collect(), why)).collect(),
     };
-    all.iter().map(|(name, rule)| (name.clone(), of(rule))).collect()
+    rule.rows.iter().map(row).collect()
 }
 
 /// The dtype that stands for an overload in overviews: the first of these that it takes, or else its first.

@@ -19,7 +19,7 @@ use aten2onnx_rules::interpret::MappingFiles;
 
 pub use calls::Calls;
 pub use items::{ItemRef, Items};
-pub use level::{Level, OfDtype};
+pub use level::{Level, OfDtype, levels_by_dtype};
 pub use models::Models;
 pub use run::{Run, State};
 pub use runtimes::{Use, newest};

@@ -16,6 +16,7 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::sync::mpsc;
 
+use super::bench::socket;
 use super::http::{self, Answer, Asked};
 use super::state::State;
 
@@ -51,12 +52,15 @@ async fn connection(stream: tokio::net::TcpStream, state: Arc<State>, port: u16)
     let mut connections = http1::Builder::new();
     connections.timer(TokioTimer::new()).header_read_timeout(HEAD);
     // If the browser is gone, nobody needs the answer.
-    let _ = connections.serve_connection(TokioIo::new(stream), service).await;
+    let _ = connections.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
 }
 
 async fn respond(request: Request<Incoming>, state: Arc<State>, port: u16) -> Result<Response<Sent>, Infallible> {
     if !http::is_own(&request, port) {
         return Ok(sent(http::text(403, "text/plain", "Only pages of this server may ask it.")));
+    }
+    if (request.method(), request.uri().path()) == (&Method::GET, "/edit/socket") {
+        return Ok(sent(socket::upgrade(request, &state)));
     }
     let (head, body) = request.into_parts();
     if (&head.method, head.uri.path()) == (&Method::GET, "/live/events") {

@@ -1,17 +1,27 @@
 //! Answers requests of browsers on this machine. Others are refused: pages of other sites could ask in the name of the user.
 
+use aten2onnx_core::error::Result;
 use hyper::header::{
-    CACHE_CONTROL, CONTENT_TYPE, HOST, HeaderName, HeaderValue, LOCATION, ORIGIN, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderName, HeaderValue, LOCATION, ORIGIN,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::{Method, Request, Response, StatusCode, Uri};
 
+use super::bench::page;
 use super::call;
-use super::state::State;
+use super::state::{Now, State};
 use super::view::{self, escaped};
 use crate::site::{self, frame};
 
 const SCRIPT: &str = include_str!("live.js");
 const STYLE: &str = include_str!("live.css");
+/// The editor and the libraries in it, made by `explorer/workbench`.
+const WORKBENCH: &str = include_str!("../../assets/workbench.js");
+const WORKBENCH_STYLE: &str = include_str!("bench/workbench.css");
+const LICENSES: &str = include_str!("../../assets/workbench.licenses.txt");
+/// A page that writes files runs no script but its own: documentation in rules, which it shows, may be anybody's.
+const POLICY: &str =
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 /// The opsets that are shown first.
 const OPSETS: [u32; 2] = [13, 18];
 
@@ -35,6 +45,11 @@ pub fn answer(asked: &Asked, state: &State) -> Answer {
     let query = Query(asked.uri.query().unwrap_or_default());
     match (&asked.method, path) {
         (&Method::GET, "/live/") => live(state),
+        (&Method::GET, "/edit/") => workbench(page::editor(state, OPSETS)),
+        (&Method::GET, "/edit/new") => workbench(page::missing(state)),
+        (&Method::GET, "/edit/workbench.js") => text(200, "text/javascript", WORKBENCH),
+        (&Method::GET, "/edit/workbench.css") => text(200, "text/css", WORKBENCH_STYLE),
+        (&Method::GET, "/edit/licenses.txt") => text(200, "text/plain", LICENSES),
         (&Method::GET, "/live/live.js") => text(200, "text/javascript", SCRIPT),
         (&Method::GET, "/live/live.css") => text(200, "text/css", &format!("{STYLE}\n{}", crate::draw::STYLE)),
         (&Method::GET, "/live/view") => html(&view::view(&state.now(), &shown(&query))),
@@ -74,7 +89,8 @@ fn live(state: &State) -> Answer {
     let now = state.now();
     let mut body = String::from(
         "<link rel=\"stylesheet\" href=\"/live/live.css\"><h1>Live</h1>\
-         <p>Save a file under the folder of rules: what it changes is shown here.</p>\
+         <p>Save a file under the folder of rules: what it changes is shown here. \
+         <a href=\"/edit/\">Edit rules in this browser</a>, or <a href=\"/edit/new\">begin a new one</a>.</p>\
          <form id=\"ask\"><label>Rule <input name=\"op\" list=\"ops\" placeholder=\"the edited one\" autocomplete=\"off\"></label>",
     );
     let newest = now.good.as_ref().map_or(0, |set| set.checked().schemas.opsets.max);
@@ -109,6 +125,27 @@ fn live(state: &State) -> Answer {
     }
 }
 
+/// A page of the workbench.
+fn workbench(page: Result<String>) -> Answer {
+    match page {
+        Ok(page) => {
+            let mut answer = html(&page);
+            answer.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+            answer
+        }
+        Err(error) => text(500, "text/plain", &error.to_string()),
+    }
+}
+
+/// Links of pages to those of the server. The page of an operator leads to its rule in the editor.
+fn links(now: &Now, path: &str) -> String {
+    let mut links = "<a href=\"/live/\">Live</a> <a href=\"/edit/new\">New rule</a>".to_owned();
+    if let Some(op) = view::ops(now).find(|op| site::urls::operator(op) == path) {
+        links.push_str(&format!(" <a href=\"/edit/?op={}\">Edit this rule</a>", escaped(&op.replace("::", "%3A%3A"))));
+    }
+    format!("<p class=\"live\">{links}</p>")
+}
+
 /// A page of the site, with the script that loads it again when it changes.
 fn page(state: &State, path: &str) -> Answer {
     let now = state.now();
@@ -116,9 +153,8 @@ fn page(state: &State, path: &str) -> Answer {
     let path = if path.is_empty() || path.ends_with('/') { format!("{path}index.html") } else { path };
     match now.pages.get(&path) {
         Some(bytes) if path.ends_with(".html") => {
-            let link =
-                "<p class=\"live\"><a href=\"/live/\">Live</a></p><script src=\"/live/live.js\"></script></body>";
-            html(&String::from_utf8_lossy(bytes).replacen("</body>", link, 1))
+            let more = format!("{}<script src=\"/live/live.js\"></script></body>", links(&now, &path));
+            html(&String::from_utf8_lossy(bytes).replacen("</body>", &more, 1))
         }
         Some(bytes) => with_type(Response::new(bytes.clone()), kind(&path)),
         None if now.pages.is_empty() && path.starts_with("assets/") => match site::assets().remove(&path) {
@@ -224,6 +260,16 @@ fn percent_decoded(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_page_of_an_operator_leads_to_its_rule_in_the_editor() {
+        let rules = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../mappings");
+        let good = aten2onnx_rules::interpret::MappingFiles::replacing(&rules).ok().map(std::sync::Arc::new);
+        let now = Now { good, ..Now::default() };
+        assert!(links(&now, "aten/add.Tensor/index.html").contains("href=\"/edit/?op=aten%3A%3Aadd.Tensor\""));
+        assert!(links(&now, "onnx/Gelu/index.html").contains("href=\"/edit/?op=Gelu\""));
+        assert!(!links(&now, "coverage/index.html").contains("op="));
+    }
 
     #[test]
     fn queries_are_decoded() {

@@ -1,8 +1,9 @@
 //! The pages on localhost while rules are edited.
 //!
 //! [`watch`] sees that a file was saved, [`state`] checks the rules and keeps the last ones without errors, [`view`] shows a rule at
-//! two opsets beside what it was before, [`call`] runs a call that was typed, [`connections`] takes requests, and [`http`] answers those of this machine.
+//! two opsets beside what it was before, [`call`] runs a call that was typed, [`bench`] is an editor, [`connections`] takes requests, and [`http`] answers those of this machine.
 
+mod bench;
 mod call;
 mod connections;
 mod http;

@@ -1,6 +1,7 @@
 //! The rules as they are: the last ones without errors, those before, and what is wrong now.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +24,8 @@ pub struct State {
     pub rules: PathBuf,
     /// The interpreter with PyTorch.
     pub python: PathBuf,
+    /// The pages of the workbench that are open.
+    pub open: AtomicUsize,
     now: Mutex<Now>,
     changed: Condvar,
 }
@@ -50,7 +53,8 @@ impl State {
     /// Reads the rules.
     pub fn new(rules: &Path, python: &Path) -> State {
         let now = Mutex::new(Now::default());
-        let state = State { rules: rules.to_owned(), python: python.to_owned(), now, changed: Condvar::new() };
+        let (rules, python) = (rules.to_owned(), python.to_owned());
+        let state = State { rules, python, open: AtomicUsize::new(0), now, changed: Condvar::new() };
         state.check();
         state
     }

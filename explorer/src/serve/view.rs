@@ -128,6 +128,15 @@ pub fn view(now: &Now, asked: &Asked) -> String {
     html
 }
 
+/// The overloads and operators with a page of their own and a rule that can be edited.
+pub fn ops(now: &Now) -> impl Iterator<Item = &str> {
+    let programs = now.good.iter().map(|set| &set.checked().program);
+    programs.flat_map(|program| {
+        let maps = program.maps.iter().map(|map| map.function.name.as_str());
+        maps.chain(program.lowers.iter().map(|lower| lower.op.as_str()))
+    })
+}
+
 /// What is wrong with the files.
 pub fn problem(now: &Now) -> String {
     match &now.problem {
@@ -209,7 +218,8 @@ pub fn drawn(title: &str, made: &Result<Graph>, marks: Option<&Marks>) -> String
     }
 }
 
-fn short(text: &str) -> String {
+/// An example that fits a list.
+pub fn short(text: &str) -> String {
     let text = text.trim_start_matches("example ");
     if text.chars().count() <= 90 { text.to_owned() } else { text.chars().take(89).chain(['…']).collect() }
 }

@@ -33,23 +33,26 @@ use minijinja::{Environment, Value};
 use serde::Serialize;
 
 use crate::draw;
-use crate::facts::Facts;
+use crate::facts::{Facts, OfDtype};
 
 /// The templates.
-const TEMPLATES: [(&str, &str); 13] = [
+const TEMPLATES: [(&str, &str); 16] = [
     ("base.html", include_str!("../../templates/base.html")),
     ("coverage.html", include_str!("../../templates/coverage.html")),
     ("document.html", include_str!("../../templates/document.html")),
     ("frame.html", include_str!("../../templates/frame.html")),
     ("front.html", include_str!("../../templates/front.html")),
     ("grid.html", include_str!("../../templates/grid.html")),
+    ("matrix.html", include_str!("../../templates/matrix.html")),
     ("list.html", include_str!("../../templates/list.html")),
     ("operator.html", include_str!("../../templates/operator.html")),
     ("opset.html", include_str!("../../templates/opset.html")),
     ("overload.html", include_str!("../../templates/overload.html")),
+    ("new.html", include_str!("../../templates/new.html")),
     ("parts.html", include_str!("../../templates/parts.html")),
     ("runtime.html", include_str!("../../templates/runtime.html")),
     ("source.html", include_str!("../../templates/source.html")),
+    ("workbench.html", include_str!("../../templates/workbench.html")),
 ];
 
 /// Files by their paths: `aten/gelu/index.html`.
@@ -97,6 +100,24 @@ pub fn frame(title: &str, root: &str, body: &str) -> Result<String> {
     let page =
         context! { title, root, description => title, nav => "", body => Value::from_safe_string(body.to_owned()) };
     render(&templates()?, "frame.html", page)
+}
+
+/// A page of the server by a template of its own, in the frame of the others.
+///
+/// # Errors
+/// A template that cannot be filled.
+pub fn live_page(template: &str, title: &str, own: &impl Serialize) -> Result<String> {
+    let head = context! { title, root => "/", description => title, nav => "live" };
+    render(&templates()?, template, merge_maps([head, value(own)]))
+}
+
+/// Support by opset and dtype, as a part of a page.
+///
+/// # Errors
+/// None that is known.
+pub fn matrix(all: &[OfDtype], opsets: &[u32]) -> Result<String> {
+    let (rows, reasons) = overloads::matrix(all);
+    render(&templates()?, "matrix.html", context! { rows, reasons, opsets })
 }
 
 fn templates() -> Result<Environment<'static>> {

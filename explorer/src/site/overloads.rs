@@ -11,11 +11,11 @@ use serde::Serialize;
 use super::highlight::escaped;
 use super::parts::{self, Link};
 use super::{Head, Site, graphs, markdown, urls};
-use crate::facts::{Facts, Level, Use};
+use crate::facts::{Facts, Level, OfDtype, Use};
 
 /// Dtypes with the same levels.
 #[derive(Debug, Serialize)]
-struct Row {
+pub struct Row {
     dtypes: Vec<&'static str>,
     cells: Vec<Cell>,
 }
@@ -26,8 +26,9 @@ struct Cell {
     sign: &'static str,
 }
 
+/// Why calls are refused, with opsets and dtypes.
 #[derive(Debug, Serialize)]
-struct Reason {
+pub struct Reason {
     opsets: String,
     dtypes: Vec<&'static str>,
     reason: String,
@@ -98,7 +99,7 @@ fn add_map(site: &mut Site<'_>, facts: &Facts, map: &Map) -> Result<()> {
     let named = facts.calls.of.get(name).cloned().unwrap_or_default();
     let links = |names: &BTreeSet<String>| names.iter().map(|name| parts::rule_link(facts, name)).collect::<Vec<_>>();
     let callers = facts.calls.by.get(name).map(&links).unwrap_or_default();
-    let (rows, reasons) = matrix(facts, name);
+    let (rows, reasons) = matrix(facts.by_dtype.get(name).map_or(&[], Vec::as_slice));
     let runtimes: Vec<Runtime> = facts.uses.get(name).into_iter().flatten().map(runtime).collect();
     let own = context! {
         name,
@@ -163,8 +164,7 @@ fn verdict(levels: &[Level], opsets: &[u32], words: &str) -> String {
 }
 
 /// The levels by dtype, and the reasons for refusals.
-fn matrix(facts: &Facts, name: &str) -> (Vec<Row>, Vec<Reason>) {
-    let Some(all) = facts.by_dtype.get(name) else { return (Vec::new(), Vec::new()) };
+pub fn matrix(all: &[OfDtype]) -> (Vec<Row>, Vec<Reason>) {
     let mut rows: Vec<(Vec<&'static str>, &[Level])> = Vec::new();
     let mut reasons: BTreeMap<(String, &str), Vec<&'static str>> = BTreeMap::new();
     for own in all {

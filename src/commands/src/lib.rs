@@ -13,8 +13,9 @@ mod export_many;
 mod extract;
 pub mod inspect;
 mod join;
+mod lsp;
 mod mappings;
-mod missing;
+pub mod missing;
 mod mutants;
 mod ops;
 mod pack;
@@ -24,6 +25,7 @@ mod report;
 mod split;
 mod targets;
 mod text;
+pub mod trial;
 mod try_rules;
 mod verify_rules;
 
@@ -71,6 +73,7 @@ enum Command {
     Try(try_rules::Args),
     Verify(verify_rules::Args),
     Mutants(mutants::Args),
+    Lsp(lsp::Args),
 }
 
 /// Runs the command line of this process, by the rules that the program was built with.
@@ -103,6 +106,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, rules: &Rules) -> u8 {
         Command::Try(args) => try_rules::run(&args, rules),
         Command::Verify(args) => verify_rules::run(&args, rules),
         Command::Mutants(args) => mutants::run(&args, rules),
+        Command::Lsp(args) => lsp::run(&args),
     };
     report::exit_code(done)
 }

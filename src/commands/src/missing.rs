@@ -11,6 +11,7 @@ use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::{built_in, of_build};
 
 /// An operator that no rule covers.
+#[derive(Debug)]
 pub struct Missing {
     /// The overloads, without the operator's name where it has one.
     pub overloads: Vec<String>,
@@ -21,7 +22,7 @@ pub struct Missing {
 }
 
 /// How often an operator is met: `mappings/schemas/met.txt`.
-#[derive(Default, Clone, Copy)]
+#[derive(Debug, Default, Clone, Copy)]
 pub struct Met {
     /// Families of samples of PyTorch's own tests.
     pub opinfo: usize,
@@ -37,9 +38,13 @@ pub struct Met {
 /// The program was built without the schemas.
 pub fn missing(rules: &Rules) -> Result<Vec<(String, Missing)>> {
     let files = of_build().ok_or_else(|| Error::internal("the rules of the build cannot be read"))?;
-    let checked = files.checked();
     let text = built_in("schemas/met.txt").map_err(Error::internal)?;
-    let met: BTreeMap<&str, Met> = text.lines().filter(|line| !line.starts_with('#')).filter_map(parsed).collect();
+    Ok(without_rule(rules, files.checked(), text))
+}
+
+/// The same for rules that were checked. `met` is the text of `schemas/met.txt`.
+pub fn without_rule(rules: &Rules, checked: &Checked, met: &str) -> Vec<(String, Missing)> {
+    let met: BTreeMap<&str, Met> = met.lines().filter(|line| !line.starts_with('#')).filter_map(parsed).collect();
     let mut found: BTreeMap<String, Missing> = BTreeMap::new();
     for schema in checked.schemas.aten.iter().filter(|schema| !is_covered(schema, checked, rules)) {
         let overload = schema.name.split_once('.').map_or("default", |(_, overload)| overload);
@@ -53,7 +58,7 @@ pub fn missing(rules: &Rules) -> Result<Vec<(String, Missing)>> {
     }
     let mut sorted: Vec<(String, Missing)> = found.into_iter().collect();
     sorted.sort_by_key(|(_, one)| std::cmp::Reverse((one.met.opinfo > 0, one.met.code, one.met.opinfo)));
-    Ok(sorted)
+    sorted
 }
 
 fn add(

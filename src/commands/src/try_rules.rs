@@ -1,20 +1,16 @@
 //! `aten2onnx try`: runs the examples of rules and compares them with PyTorch. The rules are interpreted.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use aten2onnx_opmap::coverage::Examiner;
-use aten2onnx_opmap::tree::{Example, Target};
-use rustc_hash::FxHashSet;
-
 use super::report::{self, Stop};
 use super::text;
-use aten2onnx_builder::passes::Passes;
+use super::trial;
 use aten2onnx_core::error::{Error, Result};
-use aten2onnx_examples::{self as examples, Judge, Record};
+use aten2onnx_examples::{self as examples, Judge};
 use aten2onnx_onnx::targets;
+use aten2onnx_opmap::tree::Example;
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 
@@ -60,35 +56,14 @@ pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
     if let Some(path) = &args.models {
         return write_models(args, path, &set, &wanted, &rules);
     }
-    let mut reached = BTreeSet::new();
-    let mut verdicts: Vec<Outcome> = Vec::new();
-    let mut records = Vec::new();
-    for (id, example) in wanted.iter().enumerate() {
-        let tried = examples::run(id, example, set.checked(), &rules, Passes::NONE);
-        reached.extend(tried.reached);
-        verdicts.push(Outcome { text: examples::text(example), failures: tried.failures, refused: tried.refused });
-        records.extend(tried.record);
-    }
-    judge(args, &records, &mut verdicts)?;
-    let expected = args.rules.as_deref().map(expected_failures).unwrap_or_default();
-    let mut failed = 0;
-    let mut shown = String::new();
-    for told in &verdicts {
-        let known = expected.contains(&told.text);
-        failed += usize::from(!told.failures.is_empty() && !known);
-        shown.push_str(&told.shown(known));
-    }
-    let unreached = unreached(&set, &wanted, &reached);
-    shown.extend(unreached.iter().map(|line| format!("{line}\n")));
-    shown.extend(unreached_in_helpers(&set, &wanted, &reached).iter().map(|line| format!("note: {line}\n")));
-    shown.push_str(&format!(
-        "{}, {failed} failed, {} not reached, in {}\n",
-        text::count(verdicts.len(), "example"),
-        if unreached.len() == 1 { "1 branch".to_owned() } else { format!("{} branches", unreached.len()) },
-        text::duration(start.elapsed())
-    ));
-    report::print(&shown)?;
-    if failed > 0 || !unreached.is_empty() { Err(Stop::Failed) } else { Ok(()) }
+    let expected = args.rules.as_deref().map(trial::expected_failures).unwrap_or_default();
+    let folder = tempfile::tempdir().map_err(Error::from)?;
+    let judge =
+        Judge { python: python(args.python.as_ref()), imports: args.import.clone(), folder: folder.path().to_owned() };
+    let trial = trial::run(&wanted, &set, &rules, &judge)?;
+    let (text, is_right) = trial.shown(&|example| expected.contains(example));
+    report::print(&format!("{text}, in {}\n", text::duration(start.elapsed())))?;
+    if is_right { Ok(()) } else { Err(Stop::Failed) }
 }
 
 /// The rules of a folder in place of those of the build, or of mapping files over them; and the set that is interpreted.
@@ -116,28 +91,6 @@ fn write_models(args: &Args, path: &Path, set: &MappingFiles, wanted: &[&Example
     examples::write(path, &lines.iter().map(|line| format!("{line}\n")).collect::<String>())?;
     report::print(&format!("{}, {refused} refused\n", text::count(lines.len(), "example")))?;
     Ok(())
-}
-
-/// The result of an example.
-struct Outcome {
-    text: String,
-    failures: Vec<String>,
-    refused: Vec<u32>,
-}
-
-impl Outcome {
-    fn shown(&self, expected: bool) -> String {
-        let refused = match self.refused.is_empty() {
-            true => String::new(),
-            false => format!("  (not at opset {})", text::ranges(&self.refused)),
-        };
-        match (self.failures.is_empty(), expected) {
-            (true, false) => format!("ok    {}{refused}\n", self.text),
-            (true, true) => format!("ok    {}{refused}, which was expected to fail\n", self.text),
-            (false, true) => format!("known {}{refused}\n", self.text),
-            (false, false) => format!("FAIL  {}{refused}\n{}\n", self.text, self.failures.join("\n")),
-        }
-    }
 }
 
 /// The requested examples.
@@ -171,18 +124,6 @@ fn is_same_file(shown: &str, wanted: &str) -> bool {
     long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
 }
 
-fn judge(args: &Args, records: &[Record], verdicts: &mut [Outcome]) -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    let judge =
-        Judge { python: python(args.python.as_ref()), imports: args.import.clone(), folder: folder.path().to_owned() };
-    for (id, verdict) in judge.judge(records)? {
-        if let Some(told) = verdicts.get_mut(id) {
-            told.failures.extend(verdict.lines());
-        }
-    }
-    Ok(())
-}
-
 /// The interpreter: as given, or that of the project's environment, or of the machine.
 pub(super) fn python(given: Option<&PathBuf>) -> PathBuf {
     let local = Path::new(".venv/bin/python");
@@ -191,62 +132,4 @@ pub(super) fn python(given: Option<&PathBuf>) -> PathBuf {
         None if local.exists() => local.to_owned(),
         None => PathBuf::from("python3"),
     }
-}
-
-/// The examples that cannot pass for external reasons, listed in the tests of this project.
-fn expected_failures(rules: &Path) -> FxHashSet<String> {
-    let path = rules.join("../tests/examples/expected_failures.txt");
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.lines().filter_map(|line| line.split_once(" => ")).map(|(text, _)| text.to_owned()).collect()
-}
-
-/// The name of an example's rule; for lowerings, the operator.
-fn rule_of(example: &Example) -> String {
-    match &example.target {
-        Target::Map(name) | Target::Lower(name) => name.clone(),
-        Target::Raise(op, from) => format!("{op} from {from}"),
-    }
-}
-
-/// The branches of helpers in the files that some call of the requested rules reaches, and no example of them does. Examples of other rules may.
-fn unreached_in_helpers(set: &MappingFiles, wanted: &[&Example], reached: &BTreeSet<u32>) -> Vec<String> {
-    let checked = set.checked();
-    let program = &checked.program;
-    let mut examiner = Examiner::new(program, &checked.schemas);
-    let mut open = BTreeSet::new();
-    let rules: BTreeSet<String> = wanted.iter().map(|example| rule_of(example)).collect();
-    for rule in &rules {
-        let branches = examiner.branches_of(rule).into_iter().zip(aten2onnx_rules::interpret::FIRST_ARM..);
-        open.extend(branches.filter(|(at, _)| !at.is_empty()).map(|(_, number)| number));
-    }
-    let arms = program.arms.iter().zip(aten2onnx_rules::interpret::FIRST_ARM..);
-    let missing = arms.filter(|(arm, number)| {
-        let is_own = checked.is_own(arm.span.file) && program.helper(&arm.rule).is_some();
-        is_own && open.contains(number) && !reached.contains(number) && !arm.refuses
-    });
-    missing
-        .map(|(arm, _)| {
-            let place = checked.sources.place(arm.span);
-            format!("{place}: the helper `{}` has the branch `{}`, which no example here reaches", arm.rule, arm.text)
-        })
-        .collect()
-}
-
-/// The branches of the requested rules that no example reaches.
-fn unreached(set: &MappingFiles, wanted: &[&Example], reached: &BTreeSet<u32>) -> Vec<String> {
-    let targets: FxHashSet<String> = wanted.iter().map(|example| rule_of(example)).collect();
-    let of_wanted = |rule: &str| {
-        let op = rule.split_once(" before ").map_or(rule, |(op, _)| op);
-        targets.contains(op)
-    };
-    let checked = set.checked();
-    let missing = checked.program.arms.iter().zip(aten2onnx_rules::interpret::FIRST_ARM..).filter(|(arm, number)| {
-        of_wanted(&arm.rule) && checked.is_own(arm.span.file) && !arm.refuses && !reached.contains(number)
-    });
-    missing
-        .map(|(arm, _)| {
-            let place = checked.sources.place(arm.span);
-            format!("{place}: no example of `{}` reaches the branch `{}`", arm.rule, arm.text)
-        })
-        .collect()
 }

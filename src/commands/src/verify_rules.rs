@@ -37,16 +37,16 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     budget: Option<Duration>,
     /// Another seed makes other calls
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = verify::SEED)]
     seed: u64,
     /// Opsets at which calls are compared
-    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [9, 13, 18, 23, aten2onnx_onnx::facts::MAX_OPSET])]
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = verify::OPSETS)]
     opset: Vec<u32>,
     /// Calls of each rule whose dtypes and shapes are compared
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = verify::TYPED)]
     typed: usize,
     /// Calls of each rule whose values are compared at each opset
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(long, value_name = "N", default_value_t = verify::SAMPLED)]
     sampled: usize,
     /// Write the results to this JSON file; rules that it has already are left out
     #[arg(long, value_name = "FILE")]

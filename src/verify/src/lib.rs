@@ -40,6 +40,15 @@ pub use report::{Found, Report, Row};
 use rule::Rule;
 pub use uniform::Uniform;
 
+/// What the command takes unless it is told otherwise: the seed,
+pub const SEED: u64 = 0;
+/// the calls of level typed for each overload,
+pub const TYPED: usize = 1000;
+/// those of level sampled,
+pub const SAMPLED: usize = 100;
+/// and the opsets of level sampled.
+pub const OPSETS: [u32; 5] = [9, 13, 18, 23, aten2onnx_onnx::facts::MAX_OPSET];
+
 /// How many calls are asked about at once.
 const AT_ONCE: usize = 64;
 /// Faults of one kind of an overload that are told.

@@ -97,7 +97,7 @@ fn types() -> Vec<Choice> {
 }
 
 /// The header of an overload as rules write it: without alias marks.
-fn header_of(schema: &Schema) -> String {
+pub fn header_of(schema: &Schema) -> String {
     let mut schema = schema.clone();
     schema.args.iter_mut().for_each(|arg| arg.alias = None);
     schema.returns.iter_mut().for_each(|ret| ret.alias = None);

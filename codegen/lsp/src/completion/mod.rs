@@ -11,6 +11,8 @@ use lsp_types::{
     MarkupContent, MarkupKind, TextEdit,
 };
 
+pub use headers::header_of;
+
 use crate::document::Document;
 use crate::state::State;
 

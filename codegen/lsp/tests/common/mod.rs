@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use aten2onnx_lsp::{Runner, Setup};
 use lsp_server::{Connection, Message, Notification, Request, RequestId};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -67,10 +68,15 @@ pub struct Editor {
 impl Editor {
     /// Starts the server for a folder that has `mappings`.
     pub fn new(root: &Path, program: Option<PathBuf>) -> Editor {
+        let program = program.map(Runner::Codegen);
+        Editor::with(root, Setup { mappings: PathBuf::from("mappings"), program, ..Setup::default() })
+    }
+
+    /// Starts the server with what is given for a folder.
+    pub fn with(root: &Path, setup: Setup) -> Editor {
         let root = root.canonicalize().unwrap();
         let (connection, other) = Connection::memory();
-        let folder = PathBuf::from("mappings");
-        let server = std::thread::spawn(move || aten2onnx_lsp::serve(&other, &folder, program));
+        let server = std::thread::spawn(move || aten2onnx_lsp::serve(&other, setup));
         let mut editor = Editor {
             connection,
             server: Some(server),

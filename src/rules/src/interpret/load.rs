@@ -40,7 +40,7 @@ impl MappingFiles {
         let mut checked = check_with_base(base, own, schemas);
         // Examples are not required here; `try` reports missing ones.
         checked.diagnostics.retain(|d| d.code != "E0803");
-        without_errors(checked, externs, run)
+        without_errors(checked.into(), externs, run)
     }
 
     /// Loads all rules and schemas of a folder instead of the built-in ones.
@@ -50,7 +50,7 @@ impl MappingFiles {
     pub fn replacing(mappings: &Path) -> Result<MappingFiles> {
         let schemas = Schemas::load(mappings).map_err(Error::input)?;
         let own = Sources::read_dir(mappings).map_err(|error| Error::from(error).at(mappings.display().to_string()))?;
-        without_errors(check_with_base(Sources::default(), own, schemas), &[], Run::All)
+        without_errors(check_with_base(Sources::default(), own, schemas).into(), &[], Run::All)
     }
 }
 
@@ -59,8 +59,8 @@ impl MappingFiles {
     ///
     /// # Errors
     /// All diagnostics of the checker, or an `extern fn` that this program does not have.
-    pub fn of_checked(checked: Checked) -> Result<MappingFiles> {
-        without_errors(checked, &[], Run::All)
+    pub fn of_checked(checked: impl Into<Arc<Checked>>) -> Result<MappingFiles> {
+        without_errors(checked.into(), &[], Run::All)
     }
 }
 
@@ -78,6 +78,11 @@ pub fn of_build() -> Option<Arc<MappingFiles>> {
 pub fn built_in(name: &str) -> Result<&'static str, String> {
     let found = MAPPINGS.iter().find(|file| file.0 == name);
     found.map(|file| file.1).ok_or_else(|| format!("this program was built without mappings/{name}"))
+}
+
+/// All of them: rules, schemas and facts, by their paths in `mappings/`.
+pub fn built_in_files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    MAPPINGS.iter().copied()
 }
 
 fn read(path: &Path, sources: &mut Sources) -> Result<()> {
@@ -98,7 +103,7 @@ fn read(path: &Path, sources: &mut Sources) -> Result<()> {
 }
 
 /// The rules, if they have no errors.
-fn without_errors(checked: Checked, externs: &[(&str, ExternFn)], run: Run) -> Result<MappingFiles> {
+fn without_errors(checked: Arc<Checked>, externs: &[(&str, ExternFn)], run: Run) -> Result<MappingFiles> {
     if !checked.diagnostics.is_empty() {
         let count = render::distinct(&checked.diagnostics);
         let errors = if count == 1 { "an error".to_owned() } else { format!("{count} errors") };

@@ -15,6 +15,7 @@ mod tables;
 mod value;
 
 use std::fmt;
+use std::sync::Arc;
 
 use aten2onnx_opmap::coverage::Status;
 use aten2onnx_opmap::source::FileId;
@@ -22,7 +23,7 @@ use aten2onnx_opmap::tree::{Kind, Lower, Map, Program};
 use aten2onnx_opmap::{Checked, visit};
 use rustc_hash::FxHashSet;
 
-pub use load::{built_in, of_build};
+pub use load::{built_in, built_in_files, of_build};
 pub use value::{CallArgs, FromVal, Val};
 
 use self::tables::EXTERNS;
@@ -53,7 +54,7 @@ pub enum Run {
 
 /// Checked mapping files, on top of the rules of the build.
 pub struct MappingFiles {
-    checked: Checked,
+    checked: Arc<Checked>,
     run: Run,
     /// The overloads that this set runs: those of the files, and those that call one of them.
     maps: FxHashSet<String>,
@@ -68,7 +69,7 @@ pub struct MappingFiles {
 }
 
 impl MappingFiles {
-    fn new(checked: Checked, externs: &[(&str, ExternFn)], run: Run) -> MappingFiles {
+    fn new(checked: Arc<Checked>, externs: &[(&str, ExternFn)], run: Run) -> MappingFiles {
         let own = |file: FileId| is_run(&checked, run, file);
         let program = &checked.program;
         let mut maps: FxHashSet<String> =
