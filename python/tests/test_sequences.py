@@ -79,7 +79,31 @@ class Largest(nn.Module):
         return table
 
 
-@pytest.mark.parametrize("model", (Viterbi, Numbered, Warping, Largest))
+class Components(nn.Module):
+    """The parts of a graph, found by turns until nothing changes."""
+
+    def forward(self, x):
+        near, labels = torch.cdist(x, x) < 2.0, torch.arange(x.shape[0])
+        while True:
+            new = torch.where(near, labels[None], x.shape[0]).min(1).values
+            if torch.equal(new, labels):
+                return labels
+            labels = new
+
+
+class Clusters(nn.Module):
+    def forward(self, x):
+        centers = torch.stack([x[0], x[-1] + 1])
+        while True:
+            chosen = torch.cdist(x, centers).argmin(1)
+            new = torch.stack([x[chosen == k].mean(0) if (chosen == k).any() else centers[k] for k in range(2)])
+            if torch.allclose(new, centers):
+                break
+            centers = new
+        return centers, chosen
+
+
+@pytest.mark.parametrize("model", (Viterbi, Numbered, Warping, Largest, Components, Clusters))
 def test_sequences(model, tmp_path):
     torch.manual_seed(0)
     module = model().eval()

@@ -283,6 +283,19 @@ def _numpy(tensor: Any, *args: Any, **kwargs: Any) -> Any:
     return Elements(numbers, tensor) if type(numbers) is list else numbers
 
 
+def _equal(one: Any, other: Any) -> Any:
+    """Whether two tensors are equal, as a number that remembers: PyTorch's own would be a plain one."""
+    if not (isinstance(one, Tracked) or isinstance(other, Tracked)) or Recorder.current is None or Recorder.current.structure is None:
+        return NotImplemented
+    return one.shape == other.shape and torch.all(one == other).item()
+
+
+def _all_close(one: Any, other: Any, *given: Any, **named: Any) -> Any:
+    if not (isinstance(one, Tracked) or isinstance(other, Tracked)) or Recorder.current is None or Recorder.current.structure is None:
+        return NotImplemented
+    return torch.all(torch.isclose(one, other, *given, **named)).item()
+
+
 def _nbytes(tensor: Any) -> Any:
     return tensor.numel() * tensor.element_size() if isinstance(tensor, Tracked) else NotImplemented
 
@@ -313,6 +326,10 @@ _FUNCTIONS: dict[Any, Any] = {
     torch.Tensor.new_tensor: _new_tensor,
     torch.Tensor.tolist: _tolist,
     torch.Tensor.numpy: _numpy,
+    torch.equal: _equal,
+    torch.Tensor.equal: _equal,
+    torch.allclose: _all_close,
+    torch.Tensor.allclose: _all_close,
     torch.Tensor.nbytes.__get__: _nbytes,  # type: ignore[attr-defined]
     torch.Tensor.data.__set__: _set_data,  # type: ignore[attr-defined]
 }
