@@ -191,7 +191,7 @@ def _tell_line(error: CaptureError, reason: str, line: str) -> None:
     """Begins an error with the line of the model that cannot be recorded. What the other ways say is about PyTorch's graphs."""
     error.message = f"this model cannot be captured: {reason.removesuffix(f' ({line})')}"
     error.place, error.source_line = [line], line
-    error.help = "change this line (docs/capture.md says what is recorded, and docs/messages.md what to do), or leave dimensions out of `dynamic_shapes`. The other ways failed, too:"
+    error.help = "change this line (docs/capture.md says what is recorded, and docs/messages.md what to do). If it takes one size of a dimension only, leave it out of `dynamic_shapes`. The other ways failed, too:"
 
 
 def decompose(found: Found, name: str, blockers: Callable[[Any], list[dict[str, Any]]]) -> None:

@@ -150,7 +150,7 @@ def sorted_(values: Any, key: Any, reverse: bool) -> Any:
 
 def _in_order(walk: Walkable, key: Any, reverse: bool) -> Any:
     elements = listed(walk)
-    keys = elements if key is None else listed(_mapped(key, rows_of(elements)))
+    keys = elements if key is None else listed(_mapped(key, walk))
     if not isinstance(elements, Long) or not isinstance(keys, Grown):
         return NotImplemented
     order = torch.sort(keys.rows.reshape(-1), stable=True, descending=bool(reverse)).indices

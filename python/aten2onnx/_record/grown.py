@@ -79,6 +79,12 @@ class Grown(Long):
         row = aten.select.int(self.rows, 0, index)
         return row if self.kind is torch.Tensor else row.item()
 
+    def index(self, value: Any, *limits: Any) -> Any:
+        """The place of the first number that is equal to one."""
+        if self.kind is torch.Tensor or limits:
+            raise NoBothSides("`index` of a list of a loop", self.line)
+        return (self.rows == value).to(torch.int64).argmax().item()
+
     def sliced(self, start: Any, stop: Any) -> Grown:
         return self.like(aten.slice.Tensor(self.rows, 0, start, stop))
 

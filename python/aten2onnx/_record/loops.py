@@ -468,8 +468,10 @@ class Walkable(list):  # type: ignore[type-arg]
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self._cut(index)
-        is_negative = index < 0
-        return self.make(self.count + index if is_negative else index)
+        is_negative: Any = number_of(index < 0)
+        if is_negative is None:
+            return self.make(self.count + index if index < 0 else index)
+        return self.make(symbolic(is_negative.sym_ite(number_of(index + self.count), number_of(index))))
 
     def _cut(self, index: slice) -> Walkable:
         start, stop, step = index.start or 0, index.stop, 1 if index.step is None else index.step
