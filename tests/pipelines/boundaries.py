@@ -124,6 +124,26 @@ def in_order(path, whole):
     return whole
 
 
+def without_unread(path, folder):
+    """A model without the inputs and weights that no node reads: no part has them. An old file of the package has such a weight."""
+    model = onnx.load(path)
+    read = {value.name for value in model.graph.output} | set(read_in(model.graph))
+    for values in (model.graph.input, model.graph.initializer):
+        kept = [value for value in values if value.name in read]
+        del values[:]
+        values.extend(kept)
+    onnx.save(model, folder / "read.onnx")
+    return folder / "read.onnx"
+
+
+def read_in(graph):
+    for node in graph.node:
+        yield from node.input
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                yield from read_in(inner)
+
+
 def judged(name, path, feeds):
     folder = SCRATCH / f"parts of {name}"
     places = boundaries(path)
@@ -142,7 +162,7 @@ def judged(name, path, feeds):
             else:
                 identical(output, one, other)
     whole = in_order(path, joined(folder, wiring))
-    run = subprocess.run([BINARY, "diff", path, whole], capture_output=True, text=True)
+    run = subprocess.run([BINARY, "diff", without_unread(path, folder), whole], capture_output=True, text=True)
     assert run.stdout == "the models are equal\n", (name, run.stdout)
     print(f"    {name}: {count} parts of {len(places)} places")
 
