@@ -40,6 +40,24 @@ class Both(nn.Module):
         return torch.zeros(x.shape[1])
 
 
+class Rare(nn.Module):
+    """What no data that are tried have."""
+
+    def forward(self, x):
+        rows = x[x[:, 0] > 1e12]
+        if rows.numel() == 0:
+            return torch.zeros(x.shape[1])
+        return rows.max(0).values
+
+
+def test_what_only_a_mask_that_is_filled_finds(tmp_path):
+    program = aten2onnx.export(Rare().eval(), (torch.randn(6, 3),), tmp_path / "model.onnx", dynamic_shapes={"x": {0: "n"}}, capture="record")
+    for n, rare in ((4, ()), (5, (1,)), (9, (0, 3, 8)), (1, (0,))):
+        x = torch.randn(n, 3)
+        x[list(rare), 0] = 2e12
+        torch.testing.assert_close(torch.as_tensor(program(x)[0]), Rare()(x))
+
+
 @pytest.mark.parametrize("shapes", (None, {"image": {2: "h", 3: "w"}}))
 def test_a_detector_whose_example_has_no_object(shapes, tmp_path):
     torch.manual_seed(0)
