@@ -1,40 +1,25 @@
 // The server: an edit of a rule changes the drawing, errors are shown, calls are run, and other sites are refused.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import http from "node:http";
-import os from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { open, start, violations } from "./browser.mjs";
+import { serve } from "./server.mjs";
 
 const { EXPLORER, RULES } = process.env;
 assert.ok(EXPLORER && RULES, "EXPLORER is the program and RULES the folder of rules");
 
-let browser, server, folder, rules, address;
+let browser, rules, address, stop;
 
 before(async () => {
   browser = await start();
-  folder = mkdtempSync(path.join(os.tmpdir(), "explorer-"));
-  rules = path.join(folder, "mappings");
-  cpSync(RULES, rules, { recursive: true });
-  // Documents and levels that pages show.
-  for (const name of ["docs", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"]) cpSync(path.join(RULES, "..", name), path.join(folder, name), { recursive: true });
-  server = spawn(EXPLORER, ["--rules", rules, "serve", "--port", "0"], { stdio: ["ignore", "ignore", "pipe"], cwd: path.join(RULES, "..") });
-  address = await new Promise((resolve, reject) => {
-    let said = "";
-    server.stderr.on("data", (text) => {
-      said += text;
-      const found = said.match(/http:\/\/127\.0\.0\.1:\d+\/live\//);
-      if (found) resolve(found[0]);
-    });
-    server.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
-  });
+  ({ rules, address, stop } = await serve(EXPLORER, RULES));
+  address += "live/";
 });
 after(async () => {
   await browser.close();
-  server.kill();
-  rmSync(folder, { recursive: true });
+  stop();
 });
 
 const file = () => path.join(rules, "aten/activation.opmap");

@@ -1,38 +1,23 @@
 // The workbench: a rule is edited, broken, mended, tried and saved in the page, and nothing on disk is overwritten that somebody else changed.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import os from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { open, start, violations } from "./browser.mjs";
+import { serve } from "./server.mjs";
 
 const { EXPLORER, RULES } = process.env;
 assert.ok(EXPLORER && RULES, "EXPLORER is the program and RULES the folder of rules");
 
-let browser, server, folder, rules, address, page, errors;
+let browser, rules, address, stop, page, errors;
 
 before(async () => {
   browser = await start();
-  folder = mkdtempSync(path.join(os.tmpdir(), "workbench-"));
-  rules = path.join(folder, "mappings");
-  cpSync(RULES, rules, { recursive: true });
-  for (const name of ["docs", "README.md", "CONTRIBUTING.md", "CHANGELOG.md"]) cpSync(path.join(RULES, "..", name), path.join(folder, name), { recursive: true });
-  server = spawn(EXPLORER, ["--rules", rules, "serve", "--port", "0"], { stdio: ["ignore", "ignore", "pipe"], cwd: path.join(RULES, "..") });
-  address = await new Promise((resolve, reject) => {
-    let said = "";
-    server.stderr.on("data", (text) => {
-      said += text;
-      const found = said.match(/http:\/\/127\.0\.0\.1:\d+\//);
-      if (found) resolve(found[0]);
-    });
-    server.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
-  });
+  ({ rules, address, stop } = await serve(EXPLORER, RULES));
 });
 after(async () => {
   await browser.close();
-  server.kill();
-  rmSync(folder, { recursive: true });
+  stop();
 });
 afterEach(async () => {
   assert.deepEqual(errors, []);

@@ -108,16 +108,14 @@ def _operand(value: Any) -> Any:
     return value
 
 
-def _array(values: Any, dtype: Any = None, **_: Any) -> Any:
-    """`np.array` of numbers and arrays of the run."""
-    tensor = _tensor_of(values)
-    tensor = tensor.clone() if isinstance(values, Array) else tensor
-    return Array(tensor if dtype is None else tensor.to(by_torch.dtype(dtype).torch_dtype))
-
-
 def _asarray(values: Any, dtype: Any = None, **_: Any) -> Any:
     tensor = _tensor_of(values)
     return Array(tensor if dtype is None else tensor.to(by_torch.dtype(dtype).torch_dtype))
+
+
+def _array(values: Any, dtype: Any = None, **_: Any) -> Any:
+    """`np.array` of numbers and arrays of the run: a copy, also of an array."""
+    return _asarray(Array(values.tensor.clone()) if isinstance(values, Array) else values, dtype)
 
 
 def _tensor_of(values: Any) -> torch.Tensor:

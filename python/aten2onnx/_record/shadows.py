@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import torch
 
 from . import folds, grown
-from .arrays import Array, tensor_in
+from .arrays import Array
 from .grown import Grown
 from .deques import items_of
 from .functions import item_of
@@ -52,9 +52,7 @@ class _Kind(Kind):
 
 
 def _converted(value: Any, to: type) -> Any:
-    value = tensor_in(value)
-    if isinstance(value, torch.Tensor):
-        value = item_of(value)
+    value = item_of(value)
     number = number_of(value)
     if number is None:
         return to(value)
