@@ -12,11 +12,7 @@ import pathlib
 import resource
 import shutil
 import subprocess
-import sys
 import tempfile
-
-# `typing.py` beside this file is not the module of this name.
-sys.path.pop(0)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OPERATORS = ROOT / "bench/exporter_operators.txt"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import sys
 import tomllib
 from pathlib import Path
 
@@ -48,6 +49,14 @@ def test_python_runs(page, tmp_path, monkeypatch) -> None:
         path.write_text(block, encoding="utf-8")
         exec(compile(block, str(path), "exec"), names)
     onnx.checker.check_model("model.onnx", full_check=True)
+
+
+def test_no_script_has_the_name_of_a_module_of_python() -> None:
+    # The folder of a script comes first where its imports are looked for: all others beside it would get this one.
+    folders = ("bench", "tests", "tools", "runtimes", "explorer", "python/tests")
+    scripts = [path for folder in folders for path in (REPOSITORY / folder).rglob("*.py") if "node_modules" not in path.parts]
+    assert len(scripts) > 100
+    assert not [path for path in scripts if path.stem in sys.stdlib_module_names]
 
 
 def test_toml_parses() -> None:

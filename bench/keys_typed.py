@@ -1,7 +1,7 @@
 """Types into the language server, and says how long it takes to answer.
 
     cargo build --release -p aten2onnx-codegen
-    python bench/typing.py [--keys 200] [--pause 0.4] [--check] [--into docs/editors.md]
+    python bench/keys_typed.py [--keys 200] [--pause 0.4] [--check] [--into docs/editors.md]
 
 Each key is one change of a file: words are typed letter by letter at places of several files, and deleted again. Measured are
 
@@ -171,7 +171,7 @@ def main():
     parser.add_argument("--pause", type=float, default=0.4, help="seconds from one key to the next, at least")
     parser.add_argument("--mappings", type=Path, default=ROOT / "mappings")
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--into", type=Path, help="a page with a line `<!-- bench/typing.py -->` before the table and `<!-- bench/typing.py ends -->` after it")
+    parser.add_argument("--into", type=Path, help="a page with a line `<!-- bench/keys_typed.py -->` before the table and `<!-- bench/keys_typed.py ends -->` after it")
     args = parser.parse_args()
     typist = Typist(args.mappings.resolve(), args.pause)
     for path, after, new in PLACES:
@@ -202,7 +202,7 @@ def main():
 
 def write_into(page: Path, found: dict[str, float], keys: int):
     """Writes the table between the two marks of a page."""
-    begin, end = "<!-- bench/typing.py -->", "<!-- bench/typing.py ends -->"
+    begin, end = "<!-- bench/keys_typed.py -->", "<!-- bench/keys_typed.py ends -->"
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
     processor = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line), "")
     rows = [f"| {name} | {value:.0f} | {LIMITS.get(name, '')} |" for name, value in found.items()]
