@@ -1,7 +1,6 @@
 //! The schemas of operators, in the order in which libtorch tries them: `mappings/schemas/torchscript.txt`.
 
 use std::rc::Rc;
-use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
@@ -79,26 +78,12 @@ impl Schemas {
         if let Some(known) = self.parsed.get(name) {
             return Rc::clone(known);
         }
-        let lines = lines().get(name).map(Vec::as_slice).unwrap_or_default();
-        let found: Vec<Rc<Schema>> = lines.iter().filter_map(|line| schema(line)).map(Rc::new).collect();
+        let lines = aten2onnx_mappings::torchscript_overloads(name);
+        let found: Vec<Rc<Schema>> = lines.filter_map(schema).map(Rc::new).collect();
         let found: Rc<[Rc<Schema>]> = found.into();
         self.parsed.insert(name.to_owned(), Rc::clone(&found));
         found
     }
-}
-
-/// Lines by the name of the operator.
-fn lines() -> &'static FxHashMap<&'static str, Vec<&'static str>> {
-    static LINES: OnceLock<FxHashMap<&str, Vec<&str>>> = OnceLock::new();
-    LINES.get_or_init(|| {
-        let mut found: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
-        for line in aten2onnx_mappings::TORCHSCRIPT.lines().filter(|line| !line.starts_with('#')) {
-            let full = line.split('(').next().unwrap_or_default();
-            let name = full.split('.').next().unwrap_or_default();
-            found.entry(name).or_default().push(line);
-        }
-        found
-    })
 }
 
 /// Whether the name of a type is a variable: `t`, `t1`.
@@ -258,7 +243,7 @@ mod tests {
 
     #[test]
     fn every_line_is_understood() {
-        let all: Vec<&str> = lines().values().flatten().copied().collect();
+        let all: Vec<&str> = aten2onnx_mappings::TORCHSCRIPT.lines().filter(|line| !line.starts_with('#')).collect();
         assert!(all.len() > 4000, "{}", all.len());
         let wrong: Vec<&&str> = all.iter().filter(|line| schema(line).is_none()).collect();
         assert!(wrong.is_empty(), "{wrong:#?}");

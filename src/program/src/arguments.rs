@@ -1,10 +1,6 @@
 //! Checks that operators get the arguments that their schemas have: a rule would not see another one, and the result would be wrong in
 //! silence; and one without a default must be there. Operators without a known schema are not checked.
 
-use std::sync::OnceLock;
-
-use rustc_hash::FxHashMap;
-
 use super::{Arg, Graph, Node, Program};
 use aten2onnx_core::error::{Call, Error, Result};
 
@@ -83,12 +79,9 @@ struct Parameter<'a> {
 
 /// An operator's parameters, if its schema is known.
 fn schema(target: &str) -> Option<Vec<Parameter<'static>>> {
-    static SCHEMAS: OnceLock<FxHashMap<&str, &str>> = OnceLock::new();
-    let schemas = SCHEMAS.get_or_init(|| {
-        let lines = aten2onnx_mappings::TORCHSCRIPT.lines();
-        lines.filter_map(|line| line.split_once('(')).filter(|(name, _)| name.starts_with("aten::")).collect()
-    });
-    read(schemas.get(target)?)
+    let operator = target.split('.').next().filter(|name| name.starts_with("aten::"))?;
+    let mut lines = aten2onnx_mappings::torchscript_overloads(operator);
+    read(lines.find_map(|line| line.strip_prefix(target)?.strip_prefix('('))?)
 }
 
 /// The parameters of `Tensor self, *, str approximate='none') -> Tensor`; None of a schema that takes any arguments.
