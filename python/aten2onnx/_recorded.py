@@ -136,6 +136,20 @@ def capture(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> 
         CaptureError: The model takes a branch that depends on a size or on data, and nothing decides it.
         NotRecorded: Another way of capture may do.
     """
+    from ._record import capture as recording
+
+    # PyTorch looks for each kernel again after a change: so there is one for all runs.
+    with recording.composites_kept(_known(tuple(rules.names()))):
+        return _capture_widest(model, name, wanted, rules, opset)
+
+
+def _capture_widest(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> Captured:
+    """Records a module with as many dynamic dimensions as possible.
+
+    Raises:
+        CaptureError: The model takes a branch that depends on a size or on data, and nothing decides it.
+        NotRecorded: Another way of capture may do.
+    """
     from ._record import free
 
     record = lambda shapes, sums, branches=wanted.branches: _capture(  # noqa: E731

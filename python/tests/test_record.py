@@ -461,6 +461,17 @@ def test_each_dimension_that_is_refused_is_named_and_the_others_are_dynamic() ->
         torch.testing.assert_close(got, want, rtol=1e-5, atol=1e-5)
 
 
+def test_three_dimensions_that_only_grow_together_are_one() -> None:
+    def function(s, x, y, z):
+        return torch.nn.functional.grid_sample(x, torch.stack([y, z], -1), align_corners=True)
+
+    make = lambda b, h, w: (torch.rand(b, 3, h, w), torch.rand(b, 5, w), torch.rand(b, 5, w))  # noqa: E731
+    program = recorded(function, *make(2, 6, 7), **AUTO)
+    batch = {kind.removeprefix("float32[").split(",")[0] for _, kind in program.report.inputs}
+    assert len(batch) == 1 and not batch & {"2"}, program.report.inputs
+    same(program, function, make(2, 6, 7), make(1, 4, 9), make(5, 8, 3))
+
+
 @pytest.mark.parametrize("dim", [torch.export.Dim("n"), 2 * torch.export.Dim("n"), torch.export.Dim("n", max=100)])
 def test_dimensions_without_a_maximum_are_recorded(dim) -> None:
     function = lambda s, x: x * x.shape[0]  # noqa: E731

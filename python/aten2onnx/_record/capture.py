@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from .arguments import arguments_of, example_of
 from .bounded import Bounded
 from .fakes import IsFake, NoElements, run_plainly
 from .graph import Recorded, program_of
-from .keep import composites
+from .keep import composites, kept_whole
 from .numbers import is_from_data
 from .paths import Both, recorded_both
 from .recorder import Unrecorded
@@ -321,6 +321,11 @@ def _with_other_data(model: torch.nn.Module, arguments: Arguments, kept: list[An
 @lru_cache(maxsize=4)
 def _composites(rules: tuple[str, ...]) -> list[Any]:
     return composites(rules)
+
+
+def composites_kept(rules: tuple[str, ...]) -> AbstractContextManager[None]:
+    """While the block runs, operators that have a rule stay whole in all recordings."""
+    return kept_whole(_composites(rules))
 
 
 def _replacements(names: Iterable[str]) -> Callable[[Any], Callable[..., Any] | None]:

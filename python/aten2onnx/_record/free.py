@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -159,15 +159,24 @@ def _accepted(probe: _Probe, values: list[Any], groups: list[list[Place]], notes
     while left:
         group, error = left.pop(0)
         size = size_of(group)
-        partners = [other for other in [*accepted, *(other for other, _ in left)] if size_of(other) == size and other is not total]
-        partner = next((other for other in partners if _grows(probe, group + other, size)), None)
-        if partner is not None:
-            left = [(other, why) for other, why in left if other is not partner]
-            accepted = [other for other in accepted if other is not partner] + [partner + group]
+        equal = lambda others: [other for other in others if size_of(other) == size and other is not total]  # noqa: E731
+        partners = next((chosen for chosen in _partners(equal(accepted), equal([other for other, _ in left])) if _grows(probe, sum(chosen, group), size)), None)
+        if partners is not None:
+            left = [(other, why) for other, why in left if other not in partners]
+            accepted = [other for other in accepted if other not in partners] + [sum(partners, []) + group]
         else:
             leaf, axis = group[0]
             notes.append(constant(f"The dimension {axis} of `{names[leaf]}`", size, f"the model does not run at another size: {_reason(error)}", line_of(error)))
     return accepted
+
+
+def _partners(accepted: list[list[Place]], left: list[list[Place]]) -> Iterator[list[list[Place]]]:
+    """What may grow together with a dimension, of those with its size: one, or all that do not grow alone, perhaps with one that does."""
+    yield from ([other] for other in (*accepted, *left))
+    if len(left) > 1:
+        yield left
+    if left:
+        yield from ([other, *left] for other in accepted)
 
 
 def _grows(probe: _Probe, group: list[Place], size: int, more: list[Place] = [], more_size: int = 0) -> bool:  # noqa: B006

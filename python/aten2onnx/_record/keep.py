@@ -45,9 +45,21 @@ def _is_composite(name: str) -> bool:
         return False
 
 
+#: The operators that are kept whole now.
+_kept: list[Any] | None = None
+
+
 @contextmanager
-def kept_whole(operators: Iterable[Any]) -> Iterator[None]:
-    """While the block runs, these operators arrive at the recorder as they are called. With gradients PyTorch needs their parts."""
+def kept_whole(operators: list[Any]) -> Iterator[None]:
+    """While the block runs, these operators arrive at the recorder as they are called. With gradients PyTorch needs their parts.
+
+    A block inside of a block with the same list does nothing: PyTorch looks for each kernel again after a change.
+    """
+    global _kept
+    if _kept is operators:
+        yield
+        return
+    outer, _kept = _kept, operators
     before: list[tuple[Any, Any, Any]] = []
 
     def put(operator: Any, key: Any, kernel: Any) -> None:
@@ -62,6 +74,7 @@ def kept_whole(operators: Iterable[Any]) -> Iterator[None]:
         put(torch.ops.aten.is_nonzero.default, _KEY, _is_nonzero)
         yield
     finally:
+        _kept = outer
         for operator, key, kernel in reversed(before):
             if kernel is None:
                 operator.py_kernels.pop(key, None)
