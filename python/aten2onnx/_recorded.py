@@ -23,8 +23,8 @@ _log = logging.getLogger(__name__)
 #: The results of a decomposition may need another one.
 ROUNDS = 8
 
-#: So many inputs are tried for both sides of branches, and so many runs find them, where dimensions are left to the model.
-TRIES, RUNS = 2, 16
+#: So many inputs are tried for both sides of branches, and so many runs find them, where dimensions are left to the model: with all of them, and with some.
+TRIES_OF_ALL, TRIES, RUNS = 8, 2, 16
 
 _ONES = f"a dynamic dimension has the size 1 in the example: {HELP}"
 
@@ -152,17 +152,20 @@ def _capture_widest(model: Any, name: str, wanted: Wanted, rules: Rules, opset: 
     """
     from ._record import free
 
-    record = lambda shapes, sums, branches=wanted.branches: _capture(  # noqa: E731
-        model, name, replace(wanted, dynamic_shapes=shapes, branches=branches), sums, rules, opset
-    )
+    def with_tries(tries: int, wanted: Wanted) -> Callable[..., Captured]:
+        wanted = replace(wanted, max_tries=tries)
+        return lambda shapes, sums, branches=wanted.branches: _capture(model, name, replace(wanted, dynamic_shapes=shapes, branches=branches), sums, rules, opset)
+
     if not free.is_open(wanted.dynamic_shapes):
-        return record(wanted.dynamic_shapes, {})
-    wanted = replace(wanted, max_tries=TRIES, max_runs=min(wanted.max_runs, RUNS))  # each choice of dimensions is recorded anew
+        return with_tries(wanted.max_tries, wanted)(wanted.dynamic_shapes, {})
+    wanted = replace(wanted, max_runs=min(wanted.max_runs, RUNS))
+    # Each choice of dimensions is recorded anew.
+    whole, record = with_tries(TRIES_OF_ALL, wanted), with_tries(TRIES, wanted)
     choice = free.choice(model, wanted.args, wanted.kwargs, wanted.dynamic_shapes, _fakes(model, wanted))
     has_given = any(not free._is_auto(size) for axes in choice.shapes for _, size in free._shapes.items(axes))
     # A branch on a dimension that the user named ends the export.
     in_range = None if has_given or wanted.branches == "example" else lambda shapes, sums: record(shapes, sums, RANGE)
-    found, notes = free.widest(choice, record, (CaptureError, NotRecorded, InputError), in_range)
+    found, notes = free.widest(choice, whole, record, (CaptureError, NotRecorded, InputError), in_range)
     found.notes += notes
     return found
 

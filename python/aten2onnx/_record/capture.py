@@ -33,6 +33,8 @@ _log = logging.getLogger(__name__)
 
 #: So many runs at other sizes are held against the first.
 _OTHERS = 2
+#: So many sizes of one kind are tried before those of the next kind.
+_FEW = 4
 
 
 class Given(NamedTuple):
@@ -260,7 +262,8 @@ def _inputs_to_try(arguments: Arguments, first: Run) -> Iterator[tuple[list[Any]
 
     yield from ((leaves, sizes) for sizes, leaves in arguments.branch_inputs)
     yield from ((arguments.leaves, sizes) for sizes, _ in arguments.examples)
-    yield from ((arguments.leaves, sizes) for sizes in _sizes_of_sides(arguments))
+    of_sides, equal = _sizes_of_sides(arguments), _equal_sizes(arguments)
+    yield from ((arguments.leaves, sizes) for sizes in (*of_sides[:_FEW], *equal[:_FEW], *of_sides[_FEW:], *equal[_FEW:]))
     yield from (([change(leaf) for leaf in arguments.leaves], first_sizes(arguments)) for change in CHANGES)
     yield from ((arguments.leaves, sizes) for sizes in _short_sizes(arguments, first))
 
@@ -273,6 +276,14 @@ def _short_sizes(arguments: Arguments, first: Run) -> list[dict[str, int]]:
 def _sizes_of_sides(arguments: Arguments) -> list[dict[str, int]]:
     """Sizes at which branches go the other way by themselves."""
     return [summed(arguments, {**first_sizes(arguments), **sizes}) for sizes in arguments.both.sizes]
+
+
+def _equal_sizes(arguments: Arguments) -> list[dict[str, int]]:
+    """Sizes at which a dimension that turns a branch is as large as another one: a comparison of two dimensions may take either side there."""
+    first = first_sizes(arguments)
+    turning = dict.fromkeys(symbol for sizes in arguments.both.sizes for symbol, size in sizes.items() if size != first.get(symbol, size))
+    found = [summed(arguments, {**first, symbol: first[other]}) for symbol in turning for other in first if first[other] != first[symbol]]
+    return [sizes for index, sizes in enumerate(found) if sizes not in found[:index]]
 
 
 def _with_turns(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run:

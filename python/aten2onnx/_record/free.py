@@ -224,17 +224,17 @@ def _name(found: Choice, accepted: list[list[Place]], names: list[str], values: 
 
 
 def widest(
-    choice: Choice, record: Callable[[Any, Any], Any], failures: tuple[type[Exception], ...], in_range: Callable[[Any, Any], Any] | None
+    choice: Choice, whole: Callable[[Any, Any], Any], record: Callable[[Any, Any], Any], failures: tuple[type[Exception], ...], in_range: Callable[[Any, Any], Any] | None
 ) -> tuple[Any, list[str]]:
     """The recording with the most dynamic dimensions, and notes on the others.
 
-    `in_range` records the model with branches that limit a dimension to a range, which is better than a constant.
+    `whole` records the model with all of them, `record` with some. `in_range` records the model with branches that limit a dimension to a range, which is better than a constant.
 
     Raises:
         Exception: The model cannot be recorded at the sizes of the example either.
     """
     try:
-        return record(*choice.with_names(list(choice.sizes))), choice.notes
+        return whole(*choice.with_names(list(choice.sizes))), choice.notes
     except failures as error:
         _log.debug("not all dimensions are dynamic: %s", error)
         if not choice.sizes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from operator import is_not
 from typing import Any
@@ -18,6 +18,7 @@ from .._verify import is_random, results
 from .bounded import Bounded
 from .fakes import NoElements, is_computed_with, sizes_of_program, without_elements, without_floats
 from .gradients import called
+from .noise import is_noise, nudged_inputs
 from .runs import Arguments, Run, summed
 from .state import untouched
 from .work import is_long
@@ -41,8 +42,8 @@ def sizes_seen(
     if arguments.has_fakes:
         return _fake_sizes(recorded, model, args, kwargs, arguments)
     sizes: dict[str, list[int]] = {}
-    with untouched(model), bound or nullcontext():
-        returned = Returned(called(lambda: model(*copy.deepcopy(args), **copy.deepcopy(dict(kwargs)))))
+    with bound or nullcontext():
+        returned = _returned(model, args, kwargs)
     random = is_random(recorded)
     with torch.no_grad(), untouched(model) if random else nullcontext():  # a program computes with copies of buffers
         try:
@@ -55,9 +56,22 @@ def sizes_seen(
         if isinstance(want, str) or isinstance(got, str):
             continue
         want, got = torch.as_tensor(want), torch.as_tensor(got)
-        if not random and not _is_close(want, got):
+        if not random and not _is_close(want, got) and not is_noise(want, got, lambda: _nearby(model, args, kwargs, len(found), number)):
             raise Differs(f"output {number} has other elements than in the model")
     return sizes
+
+
+def _returned(model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Returned:
+    with untouched(model):
+        return Returned(called(lambda: model(*copy.deepcopy(args), **copy.deepcopy(dict(kwargs)))))
+
+
+def _nearby(model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], count: int, number: int) -> Iterator[torch.Tensor]:
+    """A result of a model, one of so many, at inputs that are nearly the same."""
+    for changed, named in nudged_inputs(args, dict(kwargs)):
+        found = _returned(model, changed, named)
+        leaves = found.leaves if len(found.leaves) == count else found.tensors
+        yield torch.as_tensor(leaves[number])
 
 
 class Returned:

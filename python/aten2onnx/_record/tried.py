@@ -71,7 +71,8 @@ def _sizes(arguments: Arguments, has_conditions: bool) -> Iterator[dict[str, int
 def _data(leaves: list[Any]) -> Iterator[list[Any]]:
     """The leaves, and other data of floats if there are any."""
     yield leaves
-    drawn = [_drawn(leaf) for leaf in leaves]
+    generator = torch.Generator().manual_seed(7)
+    drawn = [_drawn(leaf, generator) for leaf in leaves]
     if not any(map(is_not, drawn, leaves)):
         return
     yield drawn
@@ -79,11 +80,11 @@ def _data(leaves: list[Any]) -> Iterator[list[Any]]:
         yield [change(leaf) for leaf in drawn]
 
 
-def _drawn(leaf: Any) -> Any:
+def _drawn(leaf: Any, generator: torch.Generator) -> Any:
     """A tensor of floats that are drawn. Integers may be ids, and keep their values."""
     if not isinstance(leaf, torch.Tensor) or not leaf.is_floating_point():
         return leaf
-    return torch.randn(leaf.shape, generator=torch.Generator().manual_seed(7), dtype=torch.float64).to(leaf.device, leaf.dtype)
+    return torch.randn(leaf.shape, generator=generator, dtype=torch.float64).to(leaf.device, leaf.dtype)
 
 
 __all__ = ["difference"]
