@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from .._errors import Error
 from ._directory import export
 from ._tasks import TASKS
+from ._variants import VARIANTS
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -26,6 +27,7 @@ def main(arguments: Sequence[str]) -> int:
             genai=chosen.genai,
             verify=not chosen.no_verify,
             external_data=chosen.external_data,
+            dtype=chosen.dtype.split(","),
             trust_remote_code=chosen.trust_remote_code,
             capture=chosen.capture,
             branches=chosen.branches,
@@ -54,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
         default="auto",
         help="where the weights go: into the model if protobuf can hold them (auto), beside it in NAME.onnx_data (always), or into it (never)",
     )
+    parser.add_argument("--dtype", default="fp32", help=f"the variants to write, from one capture: {', '.join(VARIANTS)}, joined by commas (default: fp32)")
     parser.add_argument("--genai", action="store_true", help="also write genai_config.json for onnxruntime-genai")
     parser.add_argument("--no-merge", action="store_true", help="do not write decoder_model_merged.onnx for encoder-decoder models")
     parser.add_argument("--no-verify", action="store_true", help="do not compare with PyTorch in ONNX Runtime")

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,7 +19,7 @@ from .._errors import ArgumentError, Error, FileError, InputError, VerificationE
 from .._export import export as export_graph
 from .._program import ONNXProgram
 from .._types import Branches, Capture, ExternalData, Paths, Tensor
-from . import _external, _genai, _merge
+from . import _external, _genai, _merge, _variants
 from ._graphs import Graph, graphs
 from ._tasks import load
 
@@ -65,6 +65,7 @@ def export(
     genai: bool = False,
     verify: bool = True,
     external_data: ExternalData = "auto",
+    dtype: Sequence[str] = ("fp32",),
     trust_remote_code: bool = False,
     capture: Capture = "auto",
     branches: Branches = "both",
@@ -83,6 +84,8 @@ def export(
         genai: Whether to write `genai_config.json` for onnxruntime-genai.
         verify: Whether to compare the results with PyTorch's in ONNX Runtime, at the sizes of the export and at others.
         external_data: Where the weights go, as in `aten2onnx.export`.
+        dtype: The variants of each graph by their names in transformers.js, all from one capture: "fp32" (`model.onnx`), "fp16" (`model_fp16.onnx`), "q4" and "q4f16"
+            (4 bits in blocks of 32, by ONNX Runtime's operators), "q8" (`model_quantized.onnx`), "int8" and "uint8" (products of integers).
         trust_remote_code: Whether to run code from the repository of the model.
         capture: How the graphs are captured, as in `aten2onnx.export`: "auto", "record" or "export".
         branches: What becomes of branches in Python, as in `aten2onnx.export`.
@@ -94,6 +97,7 @@ def export(
     """
     _arguments.opset(opset_version)
     _check_tensors(inputs)
+    variants = _variants.checked(dtype)
     loaded, wanted = load(model, task, trust_remote_code)
     made = Exported(Path(directory))
     parts = graphs(loaded, wanted, dict(inputs) if inputs is not None else None)
@@ -110,10 +114,14 @@ def export(
         path = folder / f"{part.name}.onnx"
         made.programs[part.name] = program
         made.files += _saved(program, path, external_data)
+        made.files += _variants.write(path, variants, external_data, program.report.opset, target, mappings)
         made.notes += part.notes + program.report.notes
         program.release()
     if merge and wanted.graphs == "encoder-decoder":
-        made.files += _merge.merge(folder, "decoder_model", "decoder_with_past_model", "decoder_model_merged")
+        for suffix in dict.fromkeys(["", *(_variants.VARIANTS[variant][0] for variant in variants)]):
+            made.files += _merge.merge(folder, f"decoder_model{suffix}", f"decoder_with_past_model{suffix}", f"decoder_model_merged{suffix}")
+    if "fp32" not in variants:
+        made.files = _without_floats(made.files, parts)
     made.files += _configuration(loaded, model, made.directory)
     _announce(made)
     if genai:
@@ -121,6 +129,15 @@ def export(
         made.files.append(made.directory / "genai_config.json")
         made.files[-1].write_text(json.dumps(content, indent=4) + "\n", encoding="utf-8")
     return made
+
+
+def _without_floats(files: list[Path], parts: Sequence[Graph]) -> list[Path]:
+    """Removes the files of the capture, which nobody asked for, and returns the others."""
+    names = {f"{name}.onnx{end}" for name in [*(part.name for part in parts), "decoder_model_merged"] for end in ("", _external.SUFFIX)}
+    for path in files:
+        if path.name in names:
+            path.unlink(missing_ok=True)
+    return [path for path in files if path.name not in names]
 
 
 def _check_tensors(inputs: Mapping[str, Any] | None) -> None:

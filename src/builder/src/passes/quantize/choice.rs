@@ -89,6 +89,9 @@ struct Candidate {
 /// Where the bytes of a weight are: tied weights have the same.
 type Place = (usize, i64, usize);
 
+/// Blocks by the place, the sizes and the strides of their rows.
+type SharedBlocks = FxHashMap<(Place, Vec<i64>, Vec<i64>), Arc<QuantizedBlocks>>;
+
 impl Choices {
     /// Decides for all weights.
     pub fn of(builder: &mut Builder, nodes: &[Node], wanted: &WeightQuantization) -> Result<Choices> {
@@ -107,7 +110,7 @@ impl Choices {
         }
         patterns.check()?;
         let mut choices = Choices { is_dynamic: wanted.is_dynamic, ..Choices::default() };
-        let mut shared: FxHashMap<(Place, Vec<i64>, Vec<i64>), Arc<QuantizedBlocks>> = FxHashMap::default();
+        let mut shared: SharedBlocks = FxHashMap::default();
         let (mut told, mut kinds) = (Vec::new(), FxHashMap::default());
         for candidate in candidates {
             let place = place(&candidate.weight);
@@ -228,7 +231,7 @@ impl Chosen {
         candidate: &Candidate,
         wanted: &WeightQuantization,
         place: Place,
-        shared: &mut FxHashMap<(Place, Vec<i64>, Vec<i64>), Arc<QuantizedBlocks>>,
+        shared: &mut SharedBlocks,
     ) -> Option<Chosen> {
         let weight = &candidate.weight;
         let along = candidate.sites.first()?.along;
