@@ -133,3 +133,12 @@ def test_unknown_variants_are_named(tmp_path) -> None:
     with pytest.raises(aten2onnx.Error, match="there is no variant 'q5'"):
         hugging_face.export(tiny.build("distilbert", transformers.AutoModelForSequenceClassification), tmp_path, dtype=["q5"])
     assert not (tmp_path / "onnx").exists()
+
+
+def test_weights_are_quantized_by_option(tmp_path) -> None:
+    model = tiny.build("distilbert", transformers.AutoModelForSequenceClassification)
+    made = hugging_face.export(model, tmp_path, quantize_weights="int8", skip=["*classifier*"])
+    notes = [note for note in made.notes if note.startswith("int8: ")]
+    assert len(notes) == 1 and made.programs["model"].report.verification["outputs"]["logits"]["signal_to_noise"] > 20
+    with pytest.raises(aten2onnx.Error, match="cannot be used with dtype"):
+        hugging_face.export(model, tmp_path, dtype=["q4"], quantize_weights="int8")
