@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-FLOAT16, INT4, INT8, UINT4, UINT8 = (getattr(onnx.TensorProto, name) for name in ("FLOAT16", "INT4", "INT8", "UINT4", "UINT8"))
+INT4, UINT4, UINT8 = onnx.TensorProto.INT4, onnx.TensorProto.UINT4, onnx.TensorProto.UINT8
 
 
 class Tied(nn.Module):
@@ -61,10 +61,15 @@ def test_the_runtime_has_operators_of_its_own():
     assert sorted(large) == [64 * 64 // 2, 200 * 64 // 2]
 
 
-def test_scales_are_those_of_half_precision():
-    program = exported(precision="float16", target="onnxruntime", opset_version=None)
-    assert "MatMulNBits" in operators(program)
-    assert kinds(program).count(FLOAT16) >= 2 and onnx.TensorProto.FLOAT not in kinds(program)
+@pytest.mark.parametrize("target", [None, "onnxruntime"])
+def test_scales_are_exact_in_half_precision(target):
+    """Integers are chosen for scales of float16, whatever dtype the operator has them in."""
+    program = exported(precision="float16", target=target, opset_version=None if target else 21)
+    assert target is None or "MatMulNBits" in operators(program)
+    scales = [onnx.numpy_helper.to_array(tensor) for tensor in program.model_proto.graph.initializer if "scale" in tensor.name]
+    assert len(scales) == 2 and all((scale.astype(np.float16) == scale).all() for scale in scales)
+    plain = [onnx.numpy_helper.to_array(tensor) for tensor in exported().model_proto.graph.initializer if "scale" in tensor.name]
+    assert not any((scale.astype(np.float16) == scale).all() for scale in plain)
 
 
 def weights(model):

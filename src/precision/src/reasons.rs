@@ -91,17 +91,11 @@ pub(crate) fn forced(graph: &Graph, units: &Units, request: &Request) -> Result<
         } else if is_counted && unit.makes.iter().any(|value| origins.positions.contains(value)) {
             Some(Why::Positions)
         } else {
-            is_product(place.op).then_some(Why::Product)
+            (schema::facts(place.op).half == Half::Product).then_some(Why::Product)
         };
         found.push(why);
     }
     Ok(found)
-}
-
-/// Whether an operator is a product, also with weights of few bits or a lookup in them: scales of half precision are as exact as its floats.
-fn is_product(op: &str) -> bool {
-    let is_quantized = matches!(op, "com.microsoft::MatMulNBits" | "com.microsoft::GatherBlockQuantized");
-    is_quantized || schema::facts(op).half == Half::Product
 }
 
 /// The nodes that patterns keep.
