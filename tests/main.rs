@@ -37,6 +37,7 @@ mod proof;
 mod pt2;
 mod quantization;
 mod report;
+mod rounding;
 mod tiers;
 mod together;
 mod torchscript;

@@ -72,6 +72,12 @@ def precision(precision: str | None, io: str | None, keep_float32: Sequence[str]
     return {"precision": precision, "io": io, "keep_float32": list(keep_float32)}
 
 
+def quantize(weights: str | None, kind: str | None, block_size: int | str | None, scales: str | None, skip: Sequence[str]) -> dict[str, object]:
+    """What weights are quantized to, as the options have it."""
+    size = None if block_size is None else str(block_size)
+    return {"quantize_weights": weights, "quantize": kind, "block_size": size, "scales": scales, "skip": list(skip)}
+
+
 def roll(turns: int | None, branches: str) -> int | None:
     """From how many turns on a loop becomes a Loop.
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from . import _arguments, _progress
 from ._errors import ArgumentError, require
 from ._native import ConvertedModel, chosen_opset
 from ._program import external_data_choice
 from ._support import rules as own_rules
-from ._types import Converted, ExternalData, OnnxModel, Paths, Precision
+from ._types import Converted, ExternalData, OnnxModel, Paths, Precision, QuantizeWeights, Scales
 
 
 @_arguments.checked
@@ -27,6 +27,11 @@ def convert(
     precision: Precision | None = None,
     io: str | None = None,
     keep_float32: Sequence[str] = (),
+    quantize_weights: QuantizeWeights | None = None,
+    quantize: Literal["dynamic"] | None = None,
+    block_size: int | Literal["channel"] | None = None,
+    scales: Scales | None = None,
+    skip: Sequence[str] = (),
     metadata: Mapping[str, str] | None = None,
     doc_string: str | None = None,
     value_docs: Mapping[str, str] | None = None,
@@ -39,7 +44,7 @@ def convert(
     optimize: bool = False,
     progress: bool | None = None,
 ) -> Converted:
-    """Converts an ONNX model to another opset. Weights are not changed.
+    """Converts an ONNX model to another opset. Weights are not changed, but for `precision` and `quantize_weights`.
 
     Args:
         model: The path of an `.onnx` file, an `onnx.ModelProto`, or a model as bytes.
@@ -52,6 +57,13 @@ def convert(
             positions, numbers that it does not hold). "mixed": products alone, in float16. The report says what stays float32 and why.
         io: The dtype of float32 inputs and outputs, if it is not to be float32: that of `precision`.
         keep_float32: Patterns of what stays float32: operators, modules with all below them, nodes or values; `*` is any text.
+        quantize_weights: What the weights of products, convolutions and lookups are quantized to, while they are written: "int8", "uint8", "int4", "uint4" or
+            "fp8". Signed formats have the same scale on both sides of 0, unsigned ones a zero point. The report says what is quantized and what is not.
+        quantize: "dynamic": products and convolutions multiply integers of 8 bits, to which the other operand is rounded with the range that it has when the
+            model runs. Weights are int8, or uint8 by `quantize_weights`.
+        block_size: How many numbers of a weight have a common scale, or "channel" for all of a channel (default: 32 for 4 bits, else "channel").
+        scales: How scales are chosen: "nearest" (the default), "mse" (the least squared error) or "hqq" (few large errors in place of many small ones).
+        skip: Patterns of what is not quantized: weights, operators, nodes, or modules with all below them; `*` is any text.
         metadata: Entries of the model's metadata, which applications read: `{"names": json.dumps(names)}`.
         doc_string: The documentation of the model.
         value_docs: The documentation of inputs and outputs, by name.
@@ -80,6 +92,7 @@ def convert(
             "ir": str(ir_version),
             "external_data": external_data_choice(external_data),
             "precision": _arguments.precision(precision, io, keep_float32),
+            "quantize": _arguments.quantize(quantize_weights, quantize, block_size, scales, skip),
             "description": _arguments.description(metadata, doc_string, value_docs, producer_name, producer_version),
         },
         "dims": [f"{name}={size}" for name, size in (dims or {}).items()],

@@ -18,7 +18,7 @@ from ._native import Program, Rules, chosen_opset
 from ._program import ONNXProgram, external_data_choice
 from ._report import Report
 from ._support import rules as own_rules
-from ._types import Args, Branches, Capture, DType, DynamicAxes, DynamicShapes, ExternalData, Functions, Model, Paths, Precision, Provenance, Weights, Writable
+from ._types import Args, Branches, Capture, DType, DynamicAxes, DynamicShapes, ExternalData, Functions, Model, Paths, Precision, Provenance, QuantizeWeights, Scales, Weights, Writable
 from ._verify import verify_runs
 from ._weights import Elsewhere
 
@@ -44,6 +44,11 @@ def export(
     precision: Precision | None = None,
     io: str | None = None,
     keep_float32: Sequence[str] = (),
+    quantize_weights: QuantizeWeights | None = None,
+    quantize: Literal["dynamic"] | None = None,
+    block_size: int | Literal["channel"] | None = None,
+    scales: Scales | None = None,
+    skip: Sequence[str] = (),
     metadata: Mapping[str, str] | None = None,
     doc_string: str | None = None,
     value_docs: Mapping[str, str] | None = None,
@@ -106,6 +111,13 @@ def export(
             positions, numbers that it does not hold). "mixed": products alone, in float16. The report says what stays float32 and why.
         io: The dtype of float32 inputs and outputs, if it is not to be float32: that of `precision`.
         keep_float32: Patterns of what stays float32: operators, modules with all below them, nodes or values; `*` is any text.
+        quantize_weights: What the weights of products, convolutions and lookups are quantized to, while they are written: "int8", "uint8", "int4", "uint4" or
+            "fp8". Signed formats have the same scale on both sides of 0, unsigned ones a zero point. The report says what is quantized and what is not.
+        quantize: "dynamic": products and convolutions multiply integers of 8 bits, to which the other operand is rounded with the range that it has when the
+            model runs. Weights are int8, or uint8 by `quantize_weights`.
+        block_size: How many numbers of a weight have a common scale, or "channel" for all of a channel (default: 32 for 4 bits, else "channel").
+        scales: How scales are chosen: "nearest" (the default), "mse" (the least squared error) or "hqq" (few large errors in place of many small ones).
+        skip: Patterns of what is not quantized: weights, operators, nodes, or modules with all below them; `*` is any text.
         metadata: Entries of the model's metadata, which applications read: `{"names": json.dumps(names)}`.
         doc_string: The documentation of the model.
         value_docs: The documentation of inputs and outputs, by name.
@@ -186,6 +198,7 @@ def export(
             "ir": str(ir_version),
             "external_data": external_data_choice(external_data),
             "precision": _arguments.precision(precision, io, keep_float32),
+            "quantize": _arguments.quantize(quantize_weights, quantize, block_size, scales, skip),
             "description": _arguments.description(metadata, doc_string, value_docs, producer_name, producer_version),
         },
         "opt_level": int(optimize),
@@ -228,7 +241,7 @@ def export(
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, fixes)
                 request = _ways.Request(arguments, way, branches, examples, _arguments.branch_inputs(branch_inputs, branches), verify, max_branches, max_runs, _arguments.roll(roll, branches))
                 program = _from_torch(model, request, rules, options, made, shown, elsewhere)
-        program._progress, program._precision = progress, precision
+        program._progress, program._precision, program._quantized = progress, precision, quantize or quantize_weights
         if dump_exported_program and program.exported_program is not None:
             _save_captured(program.exported_program, Path(artifacts_dir) / f"{made.model}.pt2")
         _warn_of_conditions(program)

@@ -117,13 +117,15 @@ class Inspected(TypedDict):
 
 
 class Compared(TypedDict):
-    """How an output differs from PyTorch's. `differences` has the number of elements by the size of their difference."""
+    """How an output differs from PyTorch's. `differences` has the number of elements by the size of their difference, `signal_to_noise` the decibels of the
+    result over the differences: infinite if there are none."""
 
     dtype: str
     ok: bool
     largest_difference: float
     largest_value: float
     differences: NotRequired[dict[str, int]]
+    signal_to_noise: NotRequired[float]
     problem: NotRequired[str]
 
 

@@ -36,6 +36,7 @@ class ONNXProgram:
         self._folder: TemporaryDirectory[str] | None = None
         self._progress: bool | None = None
         self._precision: Precision | None = None
+        self._quantized: str | None = None
         self.report = report
 
     @property

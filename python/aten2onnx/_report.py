@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from . import _arguments, _native
 from ._errors import Error, FileError, in_python
-from ._facts import File, NamedType, Reported, Verification, Written
+from ._facts import Compared, File, NamedType, Reported, Verification, Written
 
 if TYPE_CHECKING:
     from ._native import Model
@@ -212,12 +212,16 @@ def _list(title: str, lines: list[str]) -> str:
     return "\n".join([f"## {title}", "", *(f"- {line}" for line in lines)]) if lines else ""
 
 
+def _noise(row: Compared) -> str:
+    return f"{row['signal_to_noise']:.1f} dB" if "signal_to_noise" in row else ""
+
+
 def _verification(found: Verification | None) -> str:
     if found is None:
         return ""
     rows = [
-        (name, row["dtype"], f"{row['largest_difference']:.3g}", f"{row['largest_value']:.3g}", "yes" if row["ok"] else "NO")
+        (name, row["dtype"], f"{row['largest_difference']:.3g}", f"{row['largest_value']:.3g}", _noise(row), "yes" if row["ok"] else "NO")
         for name, row in found["outputs"].items()
     ]
     title = f"Compared with PyTorch in ONNX Runtime {found['onnxruntime']}{_sizes(found)}"
-    return _table(title, ("output", "dtype", "largest difference", "largest value", "equal"), rows)
+    return _table(title, ("output", "dtype", "largest difference", "largest value", "signal to noise", "equal"), rows)

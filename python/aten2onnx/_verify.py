@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import warnings
@@ -33,6 +34,8 @@ _TOLERANCES = {
 }
 # In what a model of a precision computes.
 _DTYPES_OF_PRECISIONS = {"float16": "float16", "mixed": "float16", "bfloat16": "bfloat16"}
+# The least signal to noise, in decibels, of a model with quantized weights. Results that have nothing to do with those of PyTorch have 0 and less.
+_LEAST_SIGNAL = {"dynamic": 14.0, "int8": 20.0, "uint8": 20.0, "fp8": 14.0, "int4": 6.0, "uint4": 6.0}
 _EXACT = Tolerance(0, 0, 0)
 _COARSE = Tolerance(0.15, 0.15, 1e-2)
 
@@ -82,7 +85,7 @@ def verify(program: Any, args: Any, kwargs: Mapping[str, Any] | None, *, rtol: f
         if wanted is None:
             program.report.notes.append(f"Output `{name}` is not verified because it was renamed.")
             continue
-        rows[name] = compare(wanted, got, rtol, atol, program._precision)
+        rows[name] = compare(wanted, got, rtol, atol, program._precision, program._quantized)
     program.report.verification = {"onnxruntime": runtime.__version__, "outputs": rows}
     wrong = [name for name, row in rows.items() if not row["ok"]]
     if wrong:
@@ -104,7 +107,7 @@ def verify_runs(program: Any) -> None:
             continue
         got = _at(program, arguments, sizes)
         for name, wanted, value in zip(names, (one for one in expected if one is not None), got):
-            row = compare(wanted, value, None, None, program._precision)
+            row = compare(wanted, value, None, None, program._precision, program._quantized)
             if not row["ok"]:
                 where = ", ".join(f"{symbol}={size}" for symbol, size in sizes.items())
                 error = VerificationError(
@@ -132,9 +135,10 @@ def _worse(one: Compared, other: Compared) -> Compared:
     return other if other["largest_difference"] > one["largest_difference"] else one
 
 
-def compare(wanted: Any, got: Any, rtol: float | None, atol: float | None, precision: str | None = None) -> Compared:
+def compare(wanted: Any, got: Any, rtol: float | None, atol: float | None, precision: str | None = None, quantized: str | None = None) -> Compared:
     """Compares two tensors: dtype, whether they are equal within the tolerance, the largest difference and value, and how many
-    differences there are of each size. A model that computes in half precision has the tolerance of that, and may have results of it."""
+    differences there are of each size. A model that computes in half precision has the tolerance of that, and may have results of it. One with
+    quantized weights has to have a signal to noise of its format, if no tolerance is given; its integers, which follow from compared floats, may differ."""
     import torch
 
     wanted, got = torch.as_tensor(wanted).detach().cpu(), torch.as_tensor(got)
@@ -163,7 +167,18 @@ def compare(wanted: Any, got: Any, rtol: float | None, atol: float | None, preci
     row["largest_value"] = float(largest)
     row["differences"] = _by_size(difference[finite])
     row["ok"] = exact or bool(torch.where(finite, difference <= limit, special).all())
+    if wide.is_floating_point:
+        row["signal_to_noise"] = _signal_to_noise(wanted[finite], difference[finite])
+    if quantized is not None and rtol is None and atol is None:
+        is_close = row.get("signal_to_noise", 0.0) >= _LEAST_SIGNAL[quantized] if wide.is_floating_point else computed != "bool"
+        row["ok"] = row["ok"] or bool(is_close and special[~finite].all())
     return row
+
+
+def _signal_to_noise(wanted: Any, difference: Any) -> float:
+    """The decibels of a result over its differences."""
+    signal, noise = float((wanted.double() ** 2).sum()), float((difference.double() ** 2).sum())
+    return math.inf if noise == 0 else -math.inf if signal == 0 else 10 * math.log10(signal / noise)
 
 
 def _by_size(difference: Any) -> dict[str, int]:
@@ -261,7 +276,8 @@ def _failure(program: Any, leaves: list[Any], wrong: list[str], rows: dict[str, 
 
 
 def _difference(row: Compared) -> str:
-    return row.get("problem") or f"differs by up to {row['largest_difference']:.3g}; the largest value is {row['largest_value']:.3g} ({row['dtype']})"
+    noise = f", signal to noise {row['signal_to_noise']:.1f} dB" if "signal_to_noise" in row else ""
+    return row.get("problem") or f"differs by up to {row['largest_difference']:.3g}; the largest value is {row['largest_value']:.3g} ({row['dtype']}){noise}"
 
 
 def source_line(node: Any) -> str | None:
@@ -283,7 +299,7 @@ def _first_difference(program: Any, leaves: list[Any]) -> tuple[Any, Compared] |
 
     def see(node: Any, result: Any) -> None:
         if not found and node.op == "call_function" and node.name in inner:
-            row = compare(result, inner[node.name], None, None)
+            row = compare(result, inner[node.name], None, None, program._precision, program._quantized)
             # A different type means that another value has the name of the node.
             if not row["ok"] and "problem" not in row:
                 found.append((node, row))

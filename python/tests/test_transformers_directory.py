@@ -107,3 +107,38 @@ def test_a_model_that_sees_images(tmp_path) -> None:
     assert made.programs["vision_encoder"].report.inputs == [("pixel_values", "float32[batch, 3, 32, 32]")]
     assert not any("one image at a time" in note for note in made.notes)  # the loop over images is a Loop
     assert dict(made.programs["decoder_model_merged"].report.inputs)["inputs_embeds"] == "float32[batch, sequence, 32]"
+
+
+def test_the_variants_of_one_capture(tmp_path) -> None:
+    """By the names that transformers.js looks for; those that nobody asks for are not there."""
+    runtime = pytest.importorskip("onnxruntime")
+    model = tiny.build("distilbert", transformers.AutoModelForSequenceClassification)
+    made = hugging_face.export(model, tmp_path, dtype=["fp16", "q4", "q4f16", "q8", "int8", "uint8"])
+    names = {f"model_{variant}.onnx" for variant in ("fp16", "q4", "q4f16", "quantized", "int8", "uint8")}
+    assert {path.name for path in (tmp_path / "onnx").iterdir()} == names == {path.name for path in made.files if path.suffix == ".onnx"}
+    ids, mask = torch.randint(1, 90, (2, 9)), torch.ones(2, 9, dtype=torch.long)
+    with torch.no_grad():
+        wanted = model(input_ids=ids, attention_mask=mask).logits
+    for name in sorted(names):
+        session = runtime.InferenceSession(str(tmp_path / "onnx" / name), providers=["CPUExecutionProvider"])
+        [found] = session.run(None, {"input_ids": ids.numpy(), "attention_mask": mask.numpy()})
+        noise = (torch.from_numpy(found).float() - wanted).norm() / wanted.norm()
+        assert 0 < noise < (0.01 if name == "model_fp16.onnx" else 0.5), (name, noise)
+        operators = {node.op_type for node in onnx.load(str(tmp_path / "onnx" / name)).graph.node}
+        wanted_operator = {"q4": "MatMulNBits", "q4f16": "MatMulNBits", "fp16": "Cast"}.get(name[6:-5], "MatMulInteger")
+        assert wanted_operator in operators, (name, operators)
+
+
+def test_unknown_variants_are_named(tmp_path) -> None:
+    with pytest.raises(aten2onnx.Error, match="there is no variant 'q5'"):
+        hugging_face.export(tiny.build("distilbert", transformers.AutoModelForSequenceClassification), tmp_path, dtype=["q5"])
+    assert not (tmp_path / "onnx").exists()
+
+
+def test_weights_are_quantized_by_option(tmp_path) -> None:
+    model = tiny.build("distilbert", transformers.AutoModelForSequenceClassification)
+    made = hugging_face.export(model, tmp_path, quantize_weights="int8", skip=["*classifier*"])
+    notes = [note for note in made.notes if note.startswith("int8: ")]
+    assert len(notes) == 1 and made.programs["model"].report.verification["outputs"]["logits"]["signal_to_noise"] > 20
+    with pytest.raises(aten2onnx.Error, match="cannot be used with dtype"):
+        hugging_face.export(model, tmp_path, dtype=["q4"], quantize_weights="int8")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from .._errors import Error
 from ._directory import export
 from ._tasks import TASKS
+from ._variants import VARIANTS
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -26,6 +27,11 @@ def main(arguments: Sequence[str]) -> int:
             genai=chosen.genai,
             verify=not chosen.no_verify,
             external_data=chosen.external_data,
+            dtype=chosen.dtype.split(","),
+            quantize_weights=chosen.quantize_weights,
+            block_size=chosen.block_size if chosen.block_size in (None, "channel") else int(chosen.block_size),
+            scales=chosen.scales,
+            skip=chosen.skip,
             trust_remote_code=chosen.trust_remote_code,
             capture=chosen.capture,
             branches=chosen.branches,
@@ -54,6 +60,11 @@ def _parser() -> argparse.ArgumentParser:
         default="auto",
         help="where the weights go: into the model if protobuf can hold them (auto), beside it in NAME.onnx_data (always), or into it (never)",
     )
+    parser.add_argument("--dtype", default="fp32", help=f"the variants to write, from one capture: {', '.join(VARIANTS)}, joined by commas (default: fp32)")
+    parser.add_argument("--quantize-weights", choices=["int8", "uint8", "int4", "uint4", "fp8"], help="quantize the weights of products, convolutions and lookups")
+    parser.add_argument("--block-size", metavar="N|channel", help="so many numbers of a weight have a common scale (default: 32 for 4 bits, else channel)")
+    parser.add_argument("--scales", choices=["nearest", "mse", "hqq"], help="how the scales of quantized weights are chosen (default: nearest)")
+    parser.add_argument("--skip", action="append", default=[], metavar="PATTERN", help="do not quantize weights, operators, nodes or modules of this name, such as lm_head")
     parser.add_argument("--genai", action="store_true", help="also write genai_config.json for onnxruntime-genai")
     parser.add_argument("--no-merge", action="store_true", help="do not write decoder_model_merged.onnx for encoder-decoder models")
     parser.add_argument("--no-verify", action="store_true", help="do not compare with PyTorch in ONNX Runtime")

@@ -6,10 +6,10 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import torch
 
@@ -18,8 +18,8 @@ from .._calls import Auto
 from .._errors import ArgumentError, Error, FileError, InputError, VerificationError
 from .._export import export as export_graph
 from .._program import ONNXProgram
-from .._types import Branches, Capture, ExternalData, Paths, Tensor
-from . import _external, _genai, _merge
+from .._types import Branches, Capture, ExternalData, Paths, QuantizeWeights, Scales, Tensor
+from . import _external, _genai, _merge, _variants
 from ._graphs import Graph, graphs
 from ._tasks import load
 
@@ -65,6 +65,11 @@ def export(
     genai: bool = False,
     verify: bool = True,
     external_data: ExternalData = "auto",
+    dtype: Sequence[str] = ("fp32",),
+    quantize_weights: QuantizeWeights | None = None,
+    block_size: int | Literal["channel"] | None = None,
+    scales: Scales | None = None,
+    skip: Sequence[str] = (),
     trust_remote_code: bool = False,
     capture: Capture = "auto",
     branches: Branches = "both",
@@ -83,9 +88,16 @@ def export(
         genai: Whether to write `genai_config.json` for onnxruntime-genai.
         verify: Whether to compare the results with PyTorch's in ONNX Runtime, at the sizes of the export and at others.
         external_data: Where the weights go, as in `aten2onnx.export`.
+        dtype: The variants of each graph by their names in transformers.js, all from one capture: "fp32" (`model.onnx`), "fp16" (`model_fp16.onnx`), "q4" and "q4f16"
+            (4 bits in blocks of 32, by ONNX Runtime's operators), "q8" (`model_quantized.onnx`), "int8" and "uint8" (products of integers).
         trust_remote_code: Whether to run code from the repository of the model.
         capture: How the graphs are captured, as in `aten2onnx.export`: "auto", "record" or "export".
         branches: What becomes of branches in Python, as in `aten2onnx.export`.
+
+        quantize_weights: What weights are quantized to, as in `aten2onnx.export`, in the files of `dtype` "fp32".
+        block_size: How many numbers of a weight have a common scale, as in `aten2onnx.export`.
+        scales: How scales are chosen, as in `aten2onnx.export`.
+        skip: Patterns of what is not quantized, as in `aten2onnx.export`.
 
     Raises:
         InputError: The model has no such task, or its inputs are unknown.
@@ -94,6 +106,10 @@ def export(
     """
     _arguments.opset(opset_version)
     _check_tensors(inputs)
+    variants = _variants.checked(dtype)
+    quantized = {"quantize_weights": quantize_weights, "block_size": block_size, "scales": scales, "skip": skip}
+    if quantize_weights is not None and variants != ["fp32"]:
+        raise ArgumentError("quantize_weights cannot be used with dtype, whose variants are made of a model of floats", help="leave one of them out")
     loaded, wanted = load(model, task, trust_remote_code)
     made = Exported(Path(directory))
     parts = graphs(loaded, wanted, dict(inputs) if inputs is not None else None)
@@ -104,16 +120,20 @@ def export(
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
         raise FileError(f"cannot make the folder {folder}: {getattr(error, 'strerror', None) or error}") from error
-    chosen = {"opset_version": opset_version, "target": target, "mappings": mappings, "verify": verify, "capture": capture, "branches": branches}
+    chosen = {"opset_version": opset_version, "target": target, "mappings": mappings, "verify": verify, "capture": capture, "branches": branches, **quantized}
     for part in parts:
         part, program = _program(part, chosen)
         path = folder / f"{part.name}.onnx"
         made.programs[part.name] = program
         made.files += _saved(program, path, external_data)
+        made.files += _variants.write(path, variants, external_data, program.report.opset, target, mappings)
         made.notes += part.notes + program.report.notes
         program.release()
     if merge and wanted.graphs == "encoder-decoder":
-        made.files += _merge.merge(folder, "decoder_model", "decoder_with_past_model", "decoder_model_merged")
+        for suffix in dict.fromkeys(["", *(_variants.VARIANTS[variant][0] for variant in variants)]):
+            made.files += _merge.merge(folder, f"decoder_model{suffix}", f"decoder_with_past_model{suffix}", f"decoder_model_merged{suffix}")
+    if "fp32" not in variants:
+        made.files = _without_floats(made.files, parts)
     made.files += _configuration(loaded, model, made.directory)
     _announce(made)
     if genai:
@@ -121,6 +141,15 @@ def export(
         made.files.append(made.directory / "genai_config.json")
         made.files[-1].write_text(json.dumps(content, indent=4) + "\n", encoding="utf-8")
     return made
+
+
+def _without_floats(files: list[Path], parts: Sequence[Graph]) -> list[Path]:
+    """Removes the files of the capture, which nobody asked for, and returns the others."""
+    names = {f"{name}.onnx{end}" for name in [*(part.name for part in parts), "decoder_model_merged"] for end in ("", _external.SUFFIX)}
+    for path in files:
+        if path.name in names:
+            path.unlink(missing_ok=True)
+    return [path for path in files if path.name not in names]
 
 
 def _check_tensors(inputs: Mapping[str, Any] | None) -> None:
@@ -197,7 +226,7 @@ def _compare(part: Graph, program: ONNXProgram, inputs: dict[str, Any]) -> None:
     with torch.no_grad():
         expected = _expected(part, program, inputs)
     found = dict(zip([name for name, _ in program.report.outputs], program(**inputs)))
-    _check(part, expected, found)
+    _check(part, program, expected, found)
 
 
 def _verify_prefill(part: Graph, program: ONNXProgram) -> None:
@@ -206,7 +235,7 @@ def _verify_prefill(part: Graph, program: ONNXProgram) -> None:
     with torch.no_grad():
         expected = _expected(part, program, part.prefill | ({"use_cache": True} if "use_cache" in part.inputs else {}))
     found = dict(zip([name for name, _ in program.report.outputs], _first_call(program, part.prefill)))
-    _check(part, expected, found)
+    _check(part, program, expected, found)
 
 
 def _first_call(program: ONNXProgram, inputs: dict[str, Any]) -> list[Any]:
@@ -234,7 +263,7 @@ def _expected(part: Graph, program: ONNXProgram, inputs: dict[str, Any]) -> dict
     return program._results(part.module(**copy.deepcopy(inputs)))
 
 
-def _check(part: Graph, expected: dict[str, Any], found: dict[str, Any]) -> None:
+def _check(part: Graph, program: ONNXProgram, expected: dict[str, Any], found: dict[str, Any]) -> None:
     from .._verify import compare
 
     wrong = []
@@ -243,7 +272,7 @@ def _check(part: Graph, expected: dict[str, Any], found: dict[str, Any]) -> None
         got = found.get(name)
         if got is None or (name.startswith("present") and got.shape != wanted.shape):
             continue
-        row = compare(wanted, got, None, None)
+        row = compare(wanted, got, None, None, program._precision, program._quantized)
         if not row["ok"]:
             wrong.append(f"`{name}`: {row.get('problem', 'differs by {:.3g} of {:.3g}'.format(row['largest_difference'], row['largest_value']))}")
     if wrong:

@@ -35,6 +35,7 @@ Examples:
   aten2onnx export package.pt2 --all -o DIR                all programs of a package
   aten2onnx export model.pt2 --mappings my_ops.opmap       with rules for custom operators
   aten2onnx export model.pt2 --report page.html            and a page about the model, in one file
+  aten2onnx export llm.pt2 --quantize-weights int4         weights of 4 bits
   aten2onnx export model.pt2 --trace aten::elu             show the branches that the rule took
   aten2onnx export - -o - < model.pt2 | gzip > model.onnx.gz";
 

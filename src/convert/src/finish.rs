@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::dims::Sizes;
 use super::graph::Conversion;
 use super::own::own_nodes;
+use aten2onnx_builder::Builder;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::Exported;
@@ -38,12 +39,13 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
     // Passes drop unused values.
     let own: Vec<Value> = defaults.iter().map(|(_, weight)| *weight).collect();
     let request = options.output.precision.request(options.output.external_data, options.output.target)?;
-    let mut graph =
-        builder.finish_as_given(|builder| passes.run(builder), if passes.level == 0 { &pinned } else { &own })?;
-    let mut notes = match request {
-        Some(request) => narrow(&mut graph, &request)?,
-        None => Vec::new(),
-    };
+    let mut quantized = Ok(Vec::new());
+    let run = |builder: &mut Builder| quantized = options.output.run_passes(options.opt_level, builder);
+    let mut graph = builder.finish_as_given(run, if passes.level == 0 { &pinned } else { &own })?;
+    let mut notes = quantized?;
+    if let Some(request) = request {
+        notes.extend(narrow(&mut graph, &request)?);
+    }
     for (before, after) in given.iter().zip(&graph.body.outputs) {
         names.move_to(*before, *after);
     }

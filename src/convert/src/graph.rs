@@ -81,7 +81,10 @@ fn converted<'a>(
         Some(target) => builder.set_target(target),
         None => builder.avoid_missing_kernels(),
     }
-    let inline = options.inline_functions || options.output.target.is_some_and(|t| t.lacks_functions.is_some());
+    // Weights that functions read are quantized where they are read.
+    let is_quantized = options.output.quantize.is_asked();
+    let inline =
+        options.inline_functions || is_quantized || options.output.target.is_some_and(|t| t.lacks_functions.is_some());
     let mut conversion = Conversion {
         builder,
         options,

@@ -67,6 +67,7 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
         }
         error.at(program.source.clone())
     })?;
+    program.notes.append(&mut graph.quantized);
     if let Some(request) = request {
         program.notes.extend(narrow(&mut graph, &request).map_err(|error| error.at(program.source.clone()))?);
     }

@@ -7,11 +7,13 @@ mod description;
 mod inputs;
 mod names;
 mod precision;
+mod quantize;
 #[cfg(test)]
 mod tests;
 
 use std::path::PathBuf;
 
+use aten2onnx_builder::Builder;
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
@@ -23,6 +25,7 @@ pub use description::{Description, Text};
 pub use inputs::{DynamicSize, InputSpec, Literal, Size, Spec};
 pub use names::{DimName, Rename, WeightName, WhichDim};
 pub use precision::{Precision, PrecisionOptions};
+pub use quantize::{BlockSize, QuantizeFormat, QuantizeKind, QuantizeOptions, QuantizeScales};
 use serde::Deserialize;
 
 /// The options that exports and conversions share.
@@ -49,6 +52,9 @@ pub struct OutputOptions {
     /// The precision that it computes in.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub precision: PrecisionOptions,
+    /// What its weights are quantized to.
+    #[cfg_attr(feature = "clap", command(flatten))]
+    pub quantize: QuantizeOptions,
     /// What the model says of itself.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub description: Description,
@@ -281,6 +287,19 @@ impl OutputOptions {
     pub fn passes(&self, opt_level: u8) -> Passes {
         Passes::of(opt_level, self.external_data)
     }
+
+    /// Runs the passes of a level over a graph, and quantizes its weights if that is asked for. Returns what to know of it.
+    ///
+    /// # Errors
+    /// Options for the weights that contradict each other, or that the model cannot have.
+    pub fn run_passes(&self, opt_level: u8, builder: &mut Builder) -> Result<Vec<String>> {
+        let passes = self.passes(opt_level);
+        passes.run(builder);
+        match self.quantize.request(self.external_data, self.precision.precision)? {
+            Some(wanted) => passes.quantize(builder, &wanted),
+            None => Ok(Vec::new()),
+        }
+    }
 }
 
 /// Checks that the opset is supported.
@@ -396,6 +415,12 @@ mod read {
     pub(super) fn some_dtype<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Dtype>, D::Error> {
         let name = Option::<String>::deserialize(from)?;
         name.map(|name| super::parse_dtype(&name).map_err(Error::custom)).transpose()
+    }
+
+    pub(super) fn some_text<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
+        from: D,
+    ) -> Result<Option<T>, D::Error> {
+        Option::<String>::deserialize(from)?.map(|text| parsed(&text)).transpose()
     }
 
     pub(super) fn text<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(from: D) -> Result<T, D::Error> {

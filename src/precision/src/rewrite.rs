@@ -23,6 +23,7 @@ pub(crate) fn rewrite(graph: &mut Graph, units: &Units, choices: &[bool], reques
     let outputs: FxHashSet<Value> = body.outputs.iter().copied().collect();
     let mut rewriter = GraphRewriter {
         names: graph.values.iter().map(|info| info.name.clone()).collect(),
+        nodes: units.nodes.iter().map(|node| node.name.clone()).collect(),
         graph,
         units,
         choices,
@@ -100,6 +101,8 @@ struct GraphRewriter<'g> {
     choices: &'g [bool],
     dtype: Dtype,
     names: FxHashSet<String>,
+    /// The names of nodes.
+    nodes: FxHashSet<String>,
     pairs: FxHashMap<Value, Twins>,
     /// The number of the next node.
     next: usize,
@@ -197,20 +200,10 @@ impl GraphRewriter<'_> {
         let info = self.graph.info(value);
         let (ty, source) = (info.ty.with_dtype(dtype), Source::Node);
         let base = format!("{}_{dtype}", info.name);
-        let name = self.fresh(base);
+        let name = fresh(&mut self.names, base);
         let twin = Value::new(u32::try_from(self.graph.values.len()).unwrap_or(u32::MAX));
         self.graph.values.push(ValueInfo { name, ty, source });
         twin
-    }
-
-    fn fresh(&mut self, base: String) -> String {
-        let mut name = base.clone();
-        let mut number = 2;
-        while !self.names.insert(name.clone()) {
-            name = format!("{base}_{number}");
-            number += 1;
-        }
-        name
     }
 
     /// A value in one of its precisions.
@@ -286,7 +279,7 @@ impl GraphRewriter<'_> {
         let (from, to, dtype) = if made_half { (half, wide, Dtype::Float32) } else { (wide, half, self.dtype) };
         let number = aten2onnx_onnx::model::number(dtype).ok()?;
         self.casts += 1;
-        let name = format!("{}/Cast", self.graph.name(to));
+        let name = fresh(&mut self.nodes, format!("{}/Cast", self.graph.name(to)));
         let attrs = vec![("to", Attr::Int(number.into()))];
         Some(Node { op: "Cast", name, inputs: vec![Some(from)], outputs: vec![Some(to)], attrs, origin })
     }
@@ -298,6 +291,17 @@ impl GraphRewriter<'_> {
             u32::try_from(self.graph.provenance.len() - 1).unwrap_or(u32::MAX)
         })
     }
+}
+
+/// A name that is not among these yet, and is then.
+fn fresh(names: &mut FxHashSet<String>, base: String) -> String {
+    let mut name = base.clone();
+    let mut number = 2;
+    while !names.insert(name.clone()) {
+        name = format!("{base}_{number}");
+        number += 1;
+    }
+    name
 }
 
 fn remap(values: &mut [Option<Value>], ports: &[PortPrecision], at: impl Fn(Value, PortPrecision) -> Value) {

@@ -86,7 +86,10 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     translation.nodes(&program.graph)?;
     translation.outputs(program)?;
     inspect(&mut builder);
-    let mut graph = builder.finish_after(|builder| options.output.passes(options.opt_level).run(builder))?;
+    let mut quantized = Ok(Vec::new());
+    let mut graph =
+        builder.finish_after(|builder| quantized = options.output.run_passes(options.opt_level, builder))?;
+    graph.quantized = quantized?;
     graph.contradicted = shared.doubts.into_notes();
     Ok(graph)
 }

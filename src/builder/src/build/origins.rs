@@ -1,6 +1,6 @@
 //! Where nodes come from; names and messages use it.
 
-use aten2onnx_onnx::graph::Origin;
+use aten2onnx_onnx::graph::{Node, Origin};
 
 use crate::build::Builder;
 
@@ -23,6 +23,11 @@ impl Builder {
         // The index fits, because every origin belongs to a node of the input file.
         self.origins.current = u32::try_from(self.origins.all.len()).unwrap_or(u32::MAX);
         self.origins.all.push(origin);
+    }
+
+    /// The origin of a node.
+    pub(crate) fn origin_of(&self, node: &Node) -> Option<&Origin> {
+        self.origins.all.get(node.origin as usize)
     }
 
     /// The current origin.

@@ -20,6 +20,7 @@ mod identity;
 mod joined;
 mod layouts;
 mod patterns;
+mod quantize;
 mod quantized;
 mod reshapes;
 mod rewriter;
@@ -31,6 +32,7 @@ mod weights;
 use std::sync::Arc;
 
 use fuse::Fusions;
+pub use quantize::{BlockLength, WeightQuantization};
 use rewriter::{Rewriter, Rule};
 
 use crate::build::Builder;

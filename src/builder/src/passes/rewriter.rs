@@ -8,11 +8,13 @@ use super::Passes;
 use super::common::{Known, Seen};
 use super::fuse::Fusions;
 use super::layouts::Layouts;
+use super::quantize::Choices;
 use super::sizes::Contents;
 use super::splits::Slices;
 use crate::build::{Builder, In};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::sym::SymInt;
+use aten2onnx_core::weights::Weight;
 use aten2onnx_onnx::graph::{Attr, Body, Constant, Node, Source, Type, Value};
 use aten2onnx_onnx::schema;
 
@@ -26,6 +28,8 @@ pub(super) struct Rewriter<'a> {
     pub(super) builder: &'a mut Builder,
     /// What the passes may do.
     pub(super) passes: Passes,
+    /// The weights that are quantized, in the rounds that do it.
+    pub(super) choices: Option<Arc<Choices>>,
     /// The `fuse` rules.
     pub(super) fusions: Arc<Fusions>,
     /// The depth and position of the node that computes a value, once it is rebuilt.
@@ -69,6 +73,7 @@ impl<'a> Rewriter<'a> {
         Rewriter {
             builder,
             passes,
+            choices: None,
             fusions: Arc::clone(fusions),
             producers: vec![None; count],
             uses,
@@ -290,6 +295,11 @@ impl<'a> Rewriter<'a> {
             add(&mut self.uses, input, 1);
         }
         Some(())
+    }
+
+    /// Whether products and lookups read the integers of a weight, which are to be stored once.
+    pub(super) fn is_tied(&self, weight: &Weight) -> bool {
+        self.choices.as_ref().is_some_and(|choices| choices.is_tied(weight))
     }
 
     /// The sizes.

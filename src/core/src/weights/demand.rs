@@ -65,6 +65,7 @@ impl Demand {
             Storage::Absent(_) => {}
             Storage::Scaled(scaled) => self.add_source_of(scaled.source()),
             Storage::Narrowed(narrowed) => self.add_source_of(narrowed.source()),
+            Storage::Quantized(part) => self.add_source_of(part.source()),
             Storage::Digits(digits) => self.add_source_of(digits.source()),
             Storage::Computed(computed) => computed.source().into_iter().for_each(|source| self.add_source_of(source)),
             Storage::Joined(joined) => joined.parts().iter().for_each(|part| self.add_source_of(part)),

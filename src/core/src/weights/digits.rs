@@ -69,10 +69,19 @@ impl Digits {
     /// The smallest and the largest of these integers, unless one lies outside `limits`: then reading stops. None if there are no
     /// elements.
     pub fn range(&self, limits: (i64, i64)) -> Result<Option<(i64, i64)>> {
-        if let (Storage::Computed(computed), None, [0]) = (&self.source.storage, self.mask, self.shifts.as_slice()) {
+        if self.mask.is_none() && self.shifts == [0] {
             // Bounds that are known need no reading, which would compute all.
             let moved = |(least, most): (i64, i64)| Some((least.checked_add(self.add)?, most.checked_add(self.add)?));
-            let known = computed.range().and_then(moved);
+            let known = match &self.source.storage {
+                Storage::Computed(computed) => computed.range(),
+                // These are as wide as they are asked to be.
+                Storage::Quantized(part) => {
+                    let known = part.range().and_then(moved);
+                    return Ok(known.filter(|(least, most)| limits.0 <= *least && *most <= limits.1));
+                }
+                _ => None,
+            };
+            let known = known.and_then(moved);
             if let Some((least, most)) = known.filter(|(least, most)| limits.0 <= *least && *most <= limits.1) {
                 return Ok(Some((least, most)));
             }
@@ -117,6 +126,13 @@ impl Digits {
         (self.shifts == [0]).then_some(self)
     }
 
+    /// Whether both take the same integers out of the same elements.
+    pub(super) fn is_same(&self, other: &Digits) -> Result<bool> {
+        let how = |digits: &Digits| (digits.run, digits.mask, digits.add, digits.to);
+        let is_alike = how(self) == how(other) && self.shifts == other.shifts;
+        Ok(is_alike && Payload::new(&self.source)?.same_place(&Payload::new(&other.source)?))
+    }
+
     /// An upper bound of the bytes of the result.
     pub(super) fn len(&self) -> u64 {
         self.source.byte_len().unwrap_or(0).saturating_mul(8)
@@ -131,26 +147,33 @@ impl Digits {
 
     /// Calls a function with each integer among these elements; `first` is the row-major position of the first one.
     fn each(&self, first: usize, bytes: &[u8], mut f: impl FnMut(i64)) {
+        if self.mask.is_none() && self.shifts == [0] {
+            return integers(self.source.dtype, bytes, |element| f(element.wrapping_add(self.add)));
+        }
         let mut position = first;
-        let mut next = |element: i64| {
+        integers(self.source.dtype, bytes, |element: i64| {
             let shift = self.shifts.get(position / self.run % self.shifts.len()).copied().unwrap_or(0);
             position += 1;
             let digit = element >> shift;
             f(self.mask.map_or(digit, |mask| digit & mask as i64).wrapping_add(self.add));
-        };
-        match self.source.dtype {
-            Dtype::Int8 => bytes.iter().for_each(|byte| next(i64::from(*byte as i8))),
-            Dtype::Uint8 => bytes.iter().for_each(|byte| next(i64::from(*byte))),
-            Dtype::Int16 => bytes.as_chunks().0.iter().for_each(|b| next(i16::from_le_bytes(*b).into())),
-            Dtype::Uint16 => bytes.as_chunks().0.iter().for_each(|b| next(u16::from_le_bytes(*b).into())),
-            Dtype::Int32 => bytes.as_chunks().0.iter().for_each(|b| next(i32::from_le_bytes(*b).into())),
-            Dtype::Uint32 => bytes.as_chunks().0.iter().for_each(|b| next(u32::from_le_bytes(*b).into())),
-            _ => bytes.as_chunks().0.iter().for_each(|b| next(i64::from_le_bytes(*b))),
-        }
+        });
     }
 
     fn width(&self) -> usize {
         (self.source.dtype.bits() / 8).max(1) as usize
+    }
+}
+
+/// Calls a function with each integer among these elements.
+fn integers(of: Dtype, bytes: &[u8], mut next: impl FnMut(i64)) {
+    match of {
+        Dtype::Int8 => bytes.iter().for_each(|byte| next(i64::from(*byte as i8))),
+        Dtype::Uint8 => bytes.iter().for_each(|byte| next(i64::from(*byte))),
+        Dtype::Int16 => bytes.as_chunks().0.iter().for_each(|b| next(i16::from_le_bytes(*b).into())),
+        Dtype::Uint16 => bytes.as_chunks().0.iter().for_each(|b| next(u16::from_le_bytes(*b).into())),
+        Dtype::Int32 => bytes.as_chunks().0.iter().for_each(|b| next(i32::from_le_bytes(*b).into())),
+        Dtype::Uint32 => bytes.as_chunks().0.iter().for_each(|b| next(u32::from_le_bytes(*b).into())),
+        _ => bytes.as_chunks().0.iter().for_each(|b| next(i64::from_le_bytes(*b))),
     }
 }
 

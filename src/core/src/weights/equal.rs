@@ -70,7 +70,11 @@ impl<'a> Payload<'a> {
             return match (&own.storage, &others.storage) {
                 (Storage::Scaled(a), Storage::Scaled(b)) => Arc::ptr_eq(a, b),
                 (Storage::Narrowed(a), Storage::Narrowed(b)) => a.is_same(b).unwrap_or(false),
-                (Storage::Digits(a), Storage::Digits(b)) => Arc::ptr_eq(a, b),
+                (Storage::Quantized(a), Storage::Quantized(b)) => {
+                    let is_in_order = own.is_contiguous() && others.is_contiguous();
+                    a.is_same(b) && (is_in_order || (own.sizes == others.sizes && own.strides == others.strides))
+                }
+                (Storage::Digits(a), Storage::Digits(b)) => Arc::ptr_eq(a, b) || a.is_same(b).unwrap_or(false),
                 (Storage::Computed(a), Storage::Computed(b)) => Arc::ptr_eq(a, b),
                 (Storage::Joined(a), Storage::Joined(b)) => Arc::ptr_eq(a, b),
                 _ => false,

@@ -2,6 +2,7 @@
 //!
 //! A weight is a byte range with sizes and strides: in a mapped file, in memory of the caller, or in owned memory.
 
+mod blocks;
 mod computed;
 mod cursor;
 mod demand;
@@ -22,6 +23,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use blocks::{CodeFormat, QuantizedBlocks, QuantizedPart, ScaleSearch};
 pub use computed::{Computed, Operation, Program, Step, View};
 pub use cursor::Cursor;
 pub use demand::{Demand, most_written};
@@ -78,6 +80,8 @@ pub enum Storage {
     Scaled(Arc<Scaled>),
     /// Elements that are rounded to half precision when they are written.
     Narrowed(Arc<Narrowed>),
+    /// Floats that are quantized when they are written: integers, scales or zero points.
+    Quantized(Arc<QuantizedPart>),
     /// Integers that are taken out of other elements when they are written.
     Digits(Arc<Digits>),
     /// Integers that follow from packed weights by several steps when they are written.
@@ -189,9 +193,24 @@ impl Storage {
             Storage::Absent(_)
             | Storage::Scaled(_)
             | Storage::Narrowed(_)
+            | Storage::Quantized(_)
             | Storage::Digits(_)
             | Storage::Computed(_)
             | Storage::Joined(_) => &[],
+        }
+    }
+
+    /// Where the bytes are, or what computes them: equal for the same bytes.
+    pub fn address(&self) -> usize {
+        match self {
+            Storage::Scaled(scaled) => Arc::as_ptr(scaled) as usize,
+            Storage::Narrowed(narrowed) => Arc::as_ptr(narrowed) as usize,
+            Storage::Quantized(part) => Arc::as_ptr(part) as usize,
+            Storage::Digits(digits) => Arc::as_ptr(digits) as usize,
+            Storage::Computed(computed) => Arc::as_ptr(computed) as usize,
+            Storage::Joined(joined) => Arc::as_ptr(joined) as usize,
+            Storage::Absent(number) => *number as usize,
+            Storage::Mapped { .. } | Storage::Lent(_) | Storage::Owned(_) => self.bytes().as_ptr() as usize,
         }
     }
 
@@ -205,6 +224,7 @@ impl Storage {
         match self {
             Storage::Scaled(scaled) => scaled.source().byte_len().unwrap_or(0),
             Storage::Narrowed(narrowed) => narrowed.source().byte_len().unwrap_or(0),
+            Storage::Quantized(part) => part.len(),
             Storage::Digits(digits) => digits.len(),
             Storage::Computed(_) => u64::MAX,
             Storage::Joined(joined) => joined.len(),

@@ -197,6 +197,7 @@ impl<'a> Payload<'a> {
                 windows::gather(part, width, axes, sink)
             }
             (Layout::Computed, Storage::Narrowed(narrowed)) => narrowed.write(sink),
+            (Layout::Computed, Storage::Quantized(part)) => part.write(self.weight, sink),
             (Layout::Computed, Storage::Digits(digits)) => digits.write(sink),
             (Layout::Computed, Storage::Computed(computed)) => computed.write(self.len, sink),
             (Layout::Computed, Storage::Joined(joined)) => joined.write(sink),

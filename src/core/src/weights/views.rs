@@ -35,7 +35,8 @@ impl Weight {
     pub fn transposed(&self, perm: Option<&[i64]>) -> Option<Weight> {
         let reversed: Vec<i64> = (0..self.sizes.len() as i64).rev().collect();
         // Elements smaller than a byte have no strides, and computed elements come in order.
-        let can = self.dtype.bits() >= 8 && !self.storage.is_computed();
+        let is_fixed = self.storage.is_computed() && !matches!(self.storage, Storage::Quantized(_));
+        let can = self.dtype.bits() >= 8 && !is_fixed;
         let perm = perm.unwrap_or(&reversed);
         let moved = |list: &[i64]| -> Option<Vec<i64>> {
             perm.iter().map(|axis| list.get(usize::try_from(*axis).ok()?).copied()).collect()

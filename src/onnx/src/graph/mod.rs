@@ -102,6 +102,8 @@ pub struct Graph {
     pub savings: BTreeMap<(u32, u32), (usize, u64)>,
     /// Where the program records another type of a value than it has.
     pub contradicted: Vec<String>,
+    /// What to know of weights that were quantized.
+    pub quantized: Vec<String>,
 }
 
 impl Graph {

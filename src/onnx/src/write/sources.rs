@@ -53,6 +53,7 @@ fn visit<'a>(weight: &'a Weight, found: &mut dyn FnMut(&'a Weight)) {
         Storage::Mapped { .. } | Storage::Lent(_) | Storage::Owned(_) | Storage::Absent(_) => found(weight),
         Storage::Scaled(scaled) => visit(scaled.source(), found),
         Storage::Narrowed(narrowed) => visit(narrowed.source(), found),
+        Storage::Quantized(part) => visit(part.source(), found),
         Storage::Digits(digits) => visit(digits.source(), found),
         Storage::Computed(computed) => computed.source().into_iter().for_each(|source| visit(source, found)),
         Storage::Joined(joined) => joined.parts().iter().for_each(|part| visit(part, found)),

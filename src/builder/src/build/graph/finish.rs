@@ -56,6 +56,7 @@ impl Builder {
             warned,
             savings,
             contradicted: Vec::new(),
+            quantized: Vec::new(),
             sharers,
         };
         names::assign(&mut graph, &hints, &self.outputs);

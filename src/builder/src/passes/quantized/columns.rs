@@ -24,6 +24,10 @@ pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Valu
         return None;
     }
     let parts = Dequantized::of(cx, node.input(1)?)?;
+    // A lookup reads the integers in the order of rows.
+    if cx.is_tied(&parts.codes) {
+        return None;
+    }
     let Dequantized { codes, scale, zero } = if is_transposed { parts.transposed(None)? } else { parts };
     let (&[_, columns], &[1, count]) = (codes.sizes.as_slice(), scale.sizes.as_slice()) else { return None };
     let is_middle = zero.is_none_or(|zero| range(&zero, (0, 0)).is_some());

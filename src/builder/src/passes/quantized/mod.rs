@@ -235,7 +235,7 @@ fn own_weight(cx: &Rewriter<'_>, value: Value) -> Option<Weight> {
 }
 
 /// Whether a Gemm has factors of 1, and its first operand as it is.
-fn is_plain(node: &Node) -> bool {
+pub(super) fn is_plain(node: &Node) -> bool {
     let is_one = |name: &str| node.float(name).unwrap_or(1.0) == 1.0;
     is_one("alpha") && is_one("beta") && node.int("transA").unwrap_or(0) == 0
 }

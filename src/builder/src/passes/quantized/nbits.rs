@@ -76,7 +76,7 @@ fn multiplied(cx: &mut Rewriter<'_>, node: &Node, parts: Dequantized, sum: Optio
         None => None,
     };
     let is_middle = parts.zero.as_ref().is_none_or(|zero| range(zero, (0, 0)).is_some());
-    let is_one_scale = parts.scale.sizes.last() == Some(&1) && is_middle;
+    let is_one_scale = parts.scale.sizes.last() == Some(&1) && is_middle && !cx.is_tied(&parts.codes);
     let Rows { codes, scale, zero, bits, block } = Rows::of(cx.builder.quantized().matmul, parts, &BLOCKS)?;
     // Of these, floats that are scaled after the product are faster, and activations of 8 bits are multiplied as integers.
     if is_one_scale && !cx.builder.quantized().fast_matmul.contains(&bits) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{Dequantized, owned, range, viewed};
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_core::weights::{Digits, Weight};
+use aten2onnx_core::weights::{Digits, Storage, Weight};
 
 /// The parts of a quantized matrix.
 pub(super) struct Rows {
@@ -79,7 +79,8 @@ fn packed(zero: &Weight, add: i64, bits: u32, rows: i64, count: i64) -> Option<W
 fn expanded(weight: &Weight, sizes: &[i64]) -> Option<Weight> {
     let step = |(n, stride): (&i64, &i64)| if *n == 1 { 0 } else { *stride };
     let strides = weight.sizes.iter().zip(&weight.strides).map(step).collect();
-    let can = !weight.storage.is_computed() && weight.dtype.bits() >= 8;
+    let has_strides = !weight.storage.is_computed() || matches!(weight.storage, Storage::Quantized(_));
+    let can = has_strides && weight.dtype.bits() >= 8;
     can.then(|| Weight { strides, sizes: sizes.to_vec(), ..weight.clone() })
 }
 

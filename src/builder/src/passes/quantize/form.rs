@@ -1,0 +1,90 @@
+//! Writes a quantized weight where it is read: integers, scales and a `DequantizeLinear`, and what moves the floats to the order of the weight.
+//!
+//! Each reader has its own, so that the passes for quantized weights may write each in the form of its operator; `tied` joins what stays equal.
+
+use std::sync::Arc;
+
+use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::weights::{CodeFormat, Digits};
+use aten2onnx_onnx::graph::{Attr, Node, Value};
+
+use super::choice::Chosen;
+use super::sites::{DEPTH, is_passed, port};
+use crate::passes::rewriter::Rewriter;
+
+/// The first opset with 4-bit integers.
+const FOUR_BITS: i64 = 21;
+
+/// Gives a node its quantized weight.
+pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+    let at = port(node)?;
+    if let Some(found) = super::dynamic::apply(cx, node) {
+        return Some(found);
+    }
+    let weight = node.input(at)?;
+    let floats = rebuilt(cx, weight, DEPTH)?;
+    let inputs: Vec<Value> = node.inputs.iter().copied().collect::<Option<_>>()?;
+    let replaced: Vec<Value> =
+        inputs.into_iter().enumerate().map(|(i, value)| if i == at { floats } else { value }).collect();
+    cx.remade(node, &replaced)
+}
+
+/// The value with its weight quantized, if it is one that is chosen, or is moved or cast from one.
+fn rebuilt(cx: &mut Rewriter<'_>, value: Value, depth: usize) -> Option<Value> {
+    let choices = Arc::clone(cx.choices.as_ref()?);
+    if let Some(chosen) = choices.chosen.get(&value) {
+        return written(cx, chosen);
+    }
+    let node = cx.producer(value).filter(|node| is_passed(node))?.clone();
+    let floats = rebuilt(cx, node.input(0)?, depth.checked_sub(1)?)?;
+    let rest = node.inputs.iter().skip(1).flatten().copied();
+    let inputs: Vec<Value> = std::iter::once(floats).chain(rest).collect();
+    cx.remade(&node, &inputs)
+}
+
+/// The floats of a quantized weight.
+fn written(cx: &mut Rewriter<'_>, chosen: &Chosen) -> Option<Value> {
+    let codes = chosen.blocks.codes();
+    // One scale for each index of the first axis needs no other sizes.
+    let count = *codes.sizes.first()?;
+    let is_plain = chosen.is_whole && chosen.rows.first() == Some(&count);
+    let sizes = if is_plain { chosen.rows.clone() } else { codes.sizes.clone() };
+    let packed = match chosen.blocks.format() {
+        CodeFormat::Int4 if cx.builder.opset() >= FOUR_BITS => Digits::of(&codes)?.weight(Dtype::Int4, &sizes)?,
+        CodeFormat::Uint4 if cx.builder.opset() >= FOUR_BITS => Digits::of(&codes)?.weight(Dtype::Uint4, &sizes)?,
+        _ => codes.reshaped(&sizes)?,
+    };
+    let (scales, mut zeros) = (chosen.blocks.scales(), chosen.blocks.zeros());
+    if let Some(zero) = zeros.as_mut().filter(|_| packed.dtype == Dtype::Uint4) {
+        *zero = Digits::of(zero)?.weight(Dtype::Uint4, &scales.sizes.clone())?;
+    }
+    let (attrs, grid) = match chosen.is_whole {
+        true => (vec![("axis", Attr::Int(0))], vec![count]),
+        false => {
+            let axis = ("axis", Attr::Int(sizes.len() as i64 - 1));
+            (vec![axis, ("block_size", Attr::Int(chosen.length))], scales.sizes.clone())
+        }
+    };
+    let parts = [
+        Some(packed),
+        Some(scales.reshaped(&grid)?),
+        zeros.map(|zero| zero.reshaped(&grid).ok_or(())).transpose().ok()?,
+    ];
+    let parts: Vec<Value> = parts.into_iter().flatten().map(|part| cx.builder.weight(Arc::new(part))).collect();
+    let mut floats = cx.make("DequantizeLinear", &parts, attrs)?;
+    if sizes != chosen.rows {
+        let rows = cx.builder.ints(&chosen.rows);
+        floats = cx.make("Reshape", &[floats, rows], vec![])?;
+    }
+    let back = inverse(&chosen.perm);
+    match back.iter().enumerate().all(|(i, axis)| usize::try_from(*axis) == Ok(i)) {
+        true => Some(floats),
+        false => cx.make("Transpose", &[floats], vec![("perm", Attr::Ints(back))]),
+    }
+}
+
+/// The order that undoes another.
+fn inverse(perm: &[i64]) -> Vec<i64> {
+    let place = |axis: usize| perm.iter().position(|from| usize::try_from(*from) == Ok(axis)).unwrap_or(axis) as i64;
+    (0..perm.len()).map(place).collect()
+}
