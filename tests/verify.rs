@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use aten2onnx_opmap::check_dir;
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
-use aten2onnx_verify::{FaultKind, Row, Settings, run, unkept_relations};
+use aten2onnx_verify::{FaultKind, Row, Settings, audit, run, unkept_relations};
 
 use crate::common;
 
@@ -83,6 +83,32 @@ mod python {
         assert!(unkept.is_empty(), "{unkept:#?}");
     }
 
+    /// What an audit of rows says, if exports follow other rules than the matrix.
+    fn audited(wanted: &[&str], cells: usize, set: &Arc<MappingFiles>, rules: &Rules) -> audit::Audit {
+        let wanted = wanted.iter().map(|name| (*name).to_owned()).collect();
+        let settings = audit::Settings { wanted, cells, seed: 1, python: common::interpreter(), jobs: 2 };
+        audit::audit(&settings, set, rules).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn the_matrix_says_what_exports_do() {
+        let set = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
+        let found = audited(&[], 24, &set, &Rules::of_files(set.clone()));
+        assert!(found.faults.is_empty(), "{}", found.text());
+        assert!(found.calls() > 50 && found.tallies.len() == 4, "{}", found.text());
+    }
+
+    #[test]
+    fn an_export_that_the_matrix_does_not_know_is_found() {
+        let set = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
+        let rule = "map aten::relu6(Tensor self) -> Tensor = Clip(self, 0, 6)";
+        let refused =
+            "map aten::relu6(Tensor self) -> Tensor { if rank(self) > 1 { fail \"it is planted\" } Clip(self, 0, 6) }";
+        let (_folder, other) = changed(rule, refused);
+        let found = audited(&["aten::relu6"], 4, &set, &Rules::of_files(other));
+        assert!(found.faults.iter().any(|fault| fault.contains("it is refused: it is planted")), "{}", found.text());
+    }
+
     #[test]
     fn a_wrong_shape_is_found_and_shrunk() {
         let found = faults(
@@ -112,6 +138,15 @@ mod python {
         let values = found.iter().find(|(kind, _)| *kind == FaultKind::Value);
         let (_, example) = values.unwrap_or_else(|| panic!("{found:?}"));
         assert!(example.starts_with("example aten::flip(") && example.len() < 45, "{example}");
+    }
+
+    #[test]
+    fn planted_results_are_accepted_by_no_entry_of_the_table_of_differences() {
+        let program = common::root().join("tests/judge/planted.py");
+        let done =
+            std::process::Command::new(common::interpreter()).args(["-W", "ignore"]).arg(program).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        assert_eq!(String::from_utf8_lossy(&done.stdout).lines().count(), 5);
     }
 
     #[test]

@@ -96,7 +96,10 @@ def excuse(sample, name, differences, judge, inputs, want, have):
     base, _, variant = name.partition("/")
     op = "aten::" + base.removeprefix("nn.functional.").replace(".", "_")
     record = {"op": op, "args": sample.named_arguments()}
-    return differences.excuse(record, inputs, [judge.plain_parts(w) for w in want], have, judge.close)
+
+    def again(others):
+        return [judge.plain_parts(judge.to_numpy(x)) for x in sample.answer([judge.to_torch(x) for x in others])]
+    return differences.excuse(record, inputs, [judge.plain_parts(w) for w in want], have, judge.close, again)
 
 
 def tried(binary, op, pt2, opset, dtype, runs, judge, excuse):

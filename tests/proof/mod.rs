@@ -1,6 +1,5 @@
 //! The proof against the world: what the rule compiler says of each example at each opset is what happens.
 
-mod calls;
 mod declared;
 mod sides;
 mod survey;

@@ -9,8 +9,8 @@ use aten2onnx_opmap::coverage::{Examiner, Proof};
 use aten2onnx_opmap::tree::Example;
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
+use aten2onnx_verify::plan;
 
-use super::calls;
 use super::sides::Sides;
 
 /// What examples do.
@@ -48,7 +48,7 @@ impl Survey {
                 let observed = examples::observe(example, checked, rules, opset);
                 survey.compare(example, &proof, opset, &observed, set);
                 survey.calls += observed.named.len();
-                for what in calls::contradictions(&observed.named, opset, &proof.said, examiner.said_elsewhere()) {
+                for what in plan::contradictions(&observed.named, opset, &proof.said, examiner.said_elsewhere()) {
                     survey.contradict(example, opset, &what);
                 }
                 match observed.outcome {

@@ -16,8 +16,9 @@ const HEAD: &str = "\
 
 <!-- Written by `cargo run -p xtask -- differences` from src/examples/src/differences.toml. -->
 
-A model gives PyTorch's results up to rounding: 1e-4 relative in float32, 1e-6 in float64, 1e-2 in float16, 3e-2 in bfloat16;
-integers and bools are equal. This page lists all exceptions that are known. The tests read the same table: a
+A model gives PyTorch's results up to rounding: an element differs by at most a share of itself and, near 0, by at most this share of the largest
+element of the result, or of 1 if that is less. The share is 1e-4 in float32, 1e-6 in float64, 1e-2 in float16, 3e-2 in bfloat16. Integers and bools are equal.
+Operators stand for all their overloads, except where one is named. This page lists all exceptions that are known. The tests read the same table: a
 difference that it does not list is a failure, so please report one that you find.
 
 ";
@@ -36,14 +37,15 @@ fn section(entry: &Value) -> Result<String, Box<dyn Error>> {
         let items = entry.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         items.iter().filter_map(Value::as_str).collect::<Vec<_>>()
     };
-    let operators: Vec<String> = list("operators").iter().map(|operator| format!("`{operator}`")).collect();
+    let named: Vec<String> = list("operators").iter().map(|operator| format!("`{operator}`")).collect();
+    let operators = if named.is_empty() { "all".to_owned() } else { named.join(", ") };
     let when: Vec<String> = list("when").into_iter().map(condition).collect::<Result<_, _>>()?;
     let when = if when.is_empty() { "any inputs".to_owned() } else { when.join(", ") };
     Ok(format!(
         "## {}\n\n{}\n\n- Operators: {}\n- With: {when}\n- Accepted: {}\n- Name in the tests: `{}`\n",
         text("title")?,
         text("why")?,
-        operators.join(", "),
+        operators,
         accepted(text("accept")?)?,
         text("id")?,
     ))
@@ -53,6 +55,7 @@ fn condition(name: &str) -> Result<String, String> {
     Ok(match name {
         "nan" => "a NaN in a tensor",
         "infinite" => "an infinite or NaN element or number",
+        "infinite matrix" => "a matrix with an infinite or NaN element",
         "singular" => "a matrix that is singular as far as its dtype can tell",
         "half" => "float16 or bfloat16",
         "bytes" => "uint8",
@@ -78,15 +81,28 @@ fn accepted(name: &str) -> Result<String, String> {
         return Ok(format!("elements that differ by at most {number}"));
     }
     Ok(match name {
-        "equals" => "other positions of equal elements",
-        "any order" => "the same elements with their positions, in any order",
-        "not finite" => "differences in elements that are infinite or NaN in one of the two",
+        "equals" => "other positions of equal elements; no position is there twice",
+        "any order" => "the same elements with their positions, in any order; no position is there twice",
+        "touched" => {
+            "any number, in elements that depend on what stands under *With*: they change if it is replaced by something else"
+        }
+        "touched floats" => {
+            "any float, in elements that depend on what stands under *With*: they change if it is replaced by something else"
+        }
+        "not finite" => {
+            "any number where PyTorch's is infinite or NaN; elsewhere 8 times the usual tolerance, as measured by the largest element"
+        }
+        "lines" => "any number beside one that is infinite or NaN in PyTorch, along the last two dimensions",
+        "images" => "any number in an image of which an element is infinite or NaN",
         "rounding" => "8 times the usual tolerance, as measured by the largest element",
-        "as halves" => "8 times the usual tolerance of the 16-bit dtype",
-        "first" => "any elements of all results but the first",
-        "integers" => "any floats; integers are PyTorch's",
-        "any shape" => "any elements in any number; dtype and rank are PyTorch's",
-        "anything" => "any elements; dtype and shape are PyTorch's",
+        "as halves" => "8 times the usual tolerance of the 16-bit dtype, as measured by the largest element",
+        "moved" => "elements that differ by at most twice the largest one",
+        "uncertain" => "0 or 1 where the probability is less than 1",
+        "bags before" => "any number in bags from the first on whose offset falls, and in the results beside the first",
+        "written paths" => "any number in the second result, beyond the length of a sequence",
+        "other than nan" => {
+            "NaN in any number; the other elements of the first result agree in their order, results beside the first have any elements"
+        }
         other => return Err(format!("unknown comparison `{other}`")),
     }
     .to_owned())

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use aten2onnx_codegen::matrix;
 
 use super::report::{Stop, print, read, say, sound_rules, write};
+use super::try_rules;
 
 /// Print which overloads are supported at which opset, and why others are not
 #[derive(Debug, clap::Args)]
@@ -23,6 +24,12 @@ pub struct Args {
     /// Write nothing, and exit with 1 if the file is out of date
     #[arg(long, requires = "out")]
     check: bool,
+    /// Draw so many cells of the matrix, an overload with a dtype and an opset, and hold exports by the program that was built last against them
+    #[arg(long, value_name = "N", conflicts_with_all = ["format", "out", "verified", "check"])]
+    audit: Option<usize>,
+    /// Another seed draws other cells
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "audit")]
+    seed: u64,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -39,6 +46,10 @@ enum Format {
 
 /// Runs the command.
 pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
+    if let Some(cells) = args.audit {
+        let options = ["--audit".to_owned(), cells.to_string(), "--seed".to_owned(), args.seed.to_string()];
+        return try_rules::exporter(mappings, "verify", &options);
+    }
     let checked = sound_rules(mappings)?;
     let mut table = matrix::Table::new(&checked);
     if args.verified.exists() {

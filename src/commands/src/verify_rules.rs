@@ -10,23 +10,27 @@ use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 
 use super::report::{self, Stop};
-use aten2onnx_verify::{self as verify, Report, Row, Settings};
+use aten2onnx_verify::{self as verify, Report, Row, Settings, audit};
 
 const EXAMPLES: &str = "\
 Examples:
   aten2onnx verify --rules mappings aten::gather                  1,000 calls, 100 of them also by value
-  aten2onnx verify --rules mappings --all --report verify.json    all rules; goes on where an earlier run stopped";
+  aten2onnx verify --rules mappings --all --report verify.json    all rules; goes on where an earlier run stopped
+  aten2onnx verify --rules mappings --audit 200 --seed 1          is the support matrix what exports do?";
 
 /// Make calls of rules, and compare what they become with PyTorch
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Overloads, such as aten::gather, or ONNX operators that have lowerings, such as Gelu
-    #[arg(value_name = "OP", required_unless_present = "all")]
+    #[arg(value_name = "OP", required_unless_present_any = ["all", "audit"])]
     wanted: Vec<String>,
     /// All rules
     #[arg(long, conflicts_with = "wanted")]
     all: bool,
+    /// Draw so many cells of the support matrix, an overload with a dtype and an opset, and hold exports against what it says; with OP, of these rows
+    #[arg(long, value_name = "N", conflicts_with_all = ["all", "opset", "typed", "sampled", "budget", "report", "levels"])]
+    audit: Option<usize>,
     /// A folder of rules and schemas that replaces the built-in ones
     #[arg(long, value_name = "DIR")]
     rules: Option<PathBuf>,
@@ -90,6 +94,9 @@ struct Told {
 /// Runs the command.
 pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
     let (rules, set) = super::try_rules::loaded(args.rules.as_deref(), &args.mappings, build)?;
+    if let Some(cells) = args.audit {
+        return audited(args, cells, &set, &rules);
+    }
     let earlier = match &args.report {
         Some(path) => Report::read(path, args.seed)?,
         None => Report { seed: args.seed, ..Report::default() },
@@ -103,7 +110,7 @@ pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
         budget: args.budget,
         python: super::try_rules::python(args.python.as_ref()),
         imports: args.import.clone(),
-        jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
+        jobs: jobs(args),
     };
     let told = Mutex::new(Told { report: earlier, done: 0, wrong: 0, stop: None });
     let done = verify::run(&settings, &set, &rules, &|name, row| {
@@ -127,8 +134,28 @@ pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
     done?;
     let left = settings.wanted.len() - told.done;
     let left = if left > 0 { format!(", {left} not begun in this time") } else { String::new() };
-    report::print(&format!("{}, {} with faults{left}\n", super::text::count(told.done, "rule"), told.wrong))?;
-    if told.wrong > 0 { Err(Stop::Failed) } else { Ok(()) }
+    let counters = if args.all { told.report.counters() } else { String::new() };
+    report::print(&format!("{counters}{}, {} with faults{left}\n", super::text::count(told.done, "rule"), told.wrong))?;
+    let overused = if args.all { told.report.overused() } else { Vec::new() };
+    for (entry, share) in &overused {
+        let percent = share * 100.0;
+        report::say(&format!("the difference `{entry}` accepts {percent:.1} % of all results, which is too many"));
+    }
+    if told.wrong > 0 || !overused.is_empty() { Err(Stop::Failed) } else { Ok(()) }
+}
+
+fn jobs(args: &Args) -> usize {
+    args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// Holds cells of the matrix against exports.
+fn audited(args: &Args, cells: usize, set: &MappingFiles, rules: &Rules) -> Result<(), Stop> {
+    let python = super::try_rules::python(args.python.as_ref());
+    let settings = audit::Settings { wanted: args.wanted.clone(), cells, seed: args.seed, python, jobs: jobs(args) };
+    let found = audit::audit(&settings, set, rules)?;
+    let faults = super::text::count(found.faults.len(), "contradiction");
+    report::print(&format!("{}{}, {faults}\n", found.text(), super::text::count(found.calls(), "call")))?;
+    if found.faults.is_empty() { Ok(()) } else { Err(Stop::Failed) }
 }
 
 fn show(name: &str, row: &Row) -> Result<(), Stop> {

@@ -31,25 +31,35 @@ pub(super) fn call(cx: &mut Builder, example: &Example, checked: &Checked, rules
     }
 }
 
+/// The names of dtypes in examples, where they are not PyTorch's.
+const SHORT_NAMES: [(&str, &str); 15] = [
+    ("f16", "float16"),
+    ("bf16", "bfloat16"),
+    ("f32", "float32"),
+    ("f64", "float64"),
+    ("i8", "int8"),
+    ("i16", "int16"),
+    ("i32", "int32"),
+    ("i64", "int64"),
+    ("u8", "uint8"),
+    ("u16", "uint16"),
+    ("u32", "uint32"),
+    ("u64", "uint64"),
+    ("c64", "complex64"),
+    ("c128", "complex128"),
+    ("str", "string"),
+];
+
+/// How examples write a dtype, by PyTorch's name. None if there is no example of it.
+pub fn short_name(torch_name: &str) -> Option<&'static str> {
+    if torch_name == "bool" {
+        return Some("bool");
+    }
+    SHORT_NAMES.iter().find(|(_, name)| *name == torch_name).map(|(short, _)| *short)
+}
+
 fn element_type(short: &str) -> Result<Dtype> {
-    let name = match short {
-        "f16" => "float16",
-        "bf16" => "bfloat16",
-        "f32" => "float32",
-        "f64" => "float64",
-        "i8" => "int8",
-        "i16" => "int16",
-        "i32" => "int32",
-        "i64" => "int64",
-        "u8" => "uint8",
-        "u16" => "uint16",
-        "u32" => "uint32",
-        "u64" => "uint64",
-        "c64" => "complex64",
-        "c128" => "complex128",
-        "str" => "string",
-        other => other,
-    };
+    let name = SHORT_NAMES.iter().find(|(own, _)| *own == short).map_or(short, |(_, name)| name);
     Dtype::from_torch_name(name).ok_or_else(|| Error::internal(format!("there is no dtype `{short}`")))
 }
 

@@ -1,5 +1,4 @@
 """Says which differences between a model and PyTorch are accepted. The table is differences.toml, which lies in the same folder."""
-import fnmatch
 import functools
 import itertools
 import pathlib
@@ -18,23 +17,47 @@ def table():
     return tomllib.loads((pathlib.Path(__file__).parent / "differences.toml").read_text())["difference"]
 
 
-def excuse(record, inputs, want, have, close):
+def is_about(entry, op):
+    """Whether an entry is about an operator: all, or those that it names, with all overloads or with one."""
+    return "operators" not in entry or op in entry["operators"] or op.partition(".")[0] in entry["operators"]
+
+
+def excuse(record, inputs, want, have, close, again=None):
     """The entry of the table that accepts the results `have` in place of `want`, or None. `close(want, have, scale)` tells which elements are
-    within the usual tolerance, times a scale."""
+    within the usual tolerance, times a scale; `again(inputs)` what the operator gives for other inputs."""
     if len(want) != len(have) or any(w.ndim != h.ndim or w.dtype != h.dtype for w, h in zip(want, have)):
         return None
     same = all(w.shape == h.shape for w, h in zip(want, have))
     for entry in table():
-        if not same and entry["accept"] != "any shape" or record.get("distinct") and entry["accept"] in ROUNDINGS:
+        if not same and entry["accept"] != "other than nan" or record.get("distinct") and entry["accept"] in ROUNDINGS:
             continue
-        if not any(fnmatch.fnmatchcase(record["op"], operator) for operator in entry["operators"]):
-            continue
-        if not all(WHEN[when](record, inputs, want) for when in entry.get("when", [])):
+        when = entry.get("when", [])
+        if not is_about(entry, record["op"]) or not all(WHEN[one](record, inputs, want) for one in when):
             continue
         accept, _, number = entry["accept"].partition(" ") if entry["accept"].startswith("within") else (entry["accept"], "", "")
-        if ACCEPT[accept](record, inputs, want, have, close, number):
+        case = Case(record, inputs, want, have, close, number, when, again)
+        if accept == "equals":
+            # The entries below are about what is left.
+            have = case.have = settled(case)
+        if ACCEPT[accept](case):
             return entry["id"]
     return None
+
+
+class Case:
+    """Results that differ, and the entry that may accept them."""
+
+    def __init__(self, record, inputs, want, have, close, number, when, again):
+        self.record, self.inputs, self.want, self.have, self.close = record, inputs, want, have, close
+        self.number, self.when, self.again = number, when, again
+
+    def pairs(self):
+        return zip(self.want, self.have)
+
+    def argument(self, name):
+        """An argument: a tensor as an array, anything else as it is in the record; None if it is left out."""
+        (kind, value), = next((value for own, value in self.record["args"] if own == name), {"none": None}).items()
+        return self.inputs[value] if kind == "tensor" else value
 
 
 def floats(arrays):
@@ -124,6 +147,7 @@ def has_near_vectors(record, inputs, want):
 WHEN = {
     "nan": lambda record, inputs, want: any(np.isnan(x).any() for x in floats(inputs)),
     "infinite": is_infinite,
+    "infinite matrix": is_infinite,
     "singular": is_singular,
     "half": lambda record, inputs, want: any(x.dtype in HALVES for x in [*inputs, *want]),
     "falling": falls,
@@ -143,9 +167,9 @@ WHEN = {
 }
 
 
-def axis_of(record, x):
-    dim = next((value["int"] for name, value in record["args"] if name == "dim" and "int" in value), -1)
-    return dim % x.ndim
+def axis_of(case, x):
+    dim = case.argument("dim")
+    return (dim if isinstance(dim, int) else -1) % x.ndim
 
 
 def elements_at(x, positions, axis):
@@ -155,71 +179,226 @@ def elements_at(x, positions, axis):
     return np.take_along_axis(x, positions if positions.ndim == x.ndim else np.expand_dims(positions, axis), axis)
 
 
-def equals(record, inputs, want, have, close, _):
-    """Positions may differ where the elements are equal."""
-    x = np.atleast_1d(inputs[0])
-    for w, h in zip(want, have):
-        if np.all(close(w, h, 1)):
-            continue
-        if w.dtype != np.int64:
-            return False
-        w, h = (elements_at(x, np.atleast_1d(a), axis_of(record, x)) for a in (w, h))
-        if h is None or not np.all((w == h) | (w != w) & (h != h)):
-            return False
-    return True
+def all_differ(positions, x, axis):
+    """Whether no position along the axis is there twice."""
+    return positions.ndim < x.ndim or not np.any(np.diff(np.sort(positions, axis), axis=axis) == 0)
 
 
-def any_order(record, inputs, want, have, close, _):
+def settled(case):
+    """The results with PyTorch's position in place of one of an equal element."""
+    x = np.atleast_1d(case.inputs[0])
+    axis = axis_of(case, x)
+    return [settled_positions(x, axis, w, h) if w.dtype == np.int64 else h for w, h in case.pairs()]
+
+
+def settled_positions(x, axis, w, h):
+    rows, others = np.atleast_1d(w), np.atleast_1d(h)
+    wanted, there = (elements_at(x, a, axis) for a in (rows, others))
+    if not all_differ(others, x, axis) or wanted is None or there is None:
+        return h
+    same = (wanted == there) | (wanted != wanted) & (there != there)
+    return np.where(same.reshape(rows.shape), rows, others).reshape(h.shape)
+
+
+def equals(case):
+    """Positions may differ where the elements are equal: `settled` has replaced these."""
+    return all(np.all(case.close(w, h, 1)) for w, h in case.pairs())
+
+
+def any_order(case):
     """The first result has elements, the second their positions, which all differ."""
-    x = np.atleast_1d(inputs[0])
-    axis = axis_of(record, x)
-    want, (have, positions) = np.atleast_1d(want[0]), (np.atleast_1d(a) for a in have)
+    x = np.atleast_1d(case.inputs[0])
+    axis = axis_of(case, x)
+    want, (have, positions) = np.atleast_1d(case.want[0]), (np.atleast_1d(a) for a in case.have)
     there = elements_at(x, positions, axis)
-    used = np.sort(positions, axis)
-    return there is not None and np.array_equal(there, have) and np.array_equal(np.sort(want, axis), np.sort(have, axis)) \
-        and not np.any(np.diff(used, axis=axis) == 0)
+    return there is not None and np.array_equal(there, have, equal_nan=True) and all_differ(positions, x, axis) \
+        and np.array_equal(np.sort(want, axis), np.sort(have, axis), equal_nan=True)
 
 
-def not_finite(record, inputs, want, have, close, _):
-    def accepted(w, h):
-        return np.all(close(w, h, scale) | ~is_finite(w) | ~is_finite(h))
+def not_finite(case):
     # Beside infinity there are large numbers, whose sums round.
-    scale = 8
-    return all(accepted(w, h) for w, h in zip(want, have))
+    return all(np.all(case.close(w, h, 8) | ~is_finite(w)) for w, h in case.pairs())
+
+
+def lines(case):
+    """Elements may differ beside one that is not finite in PyTorch, along the last two dimensions: the parts of complex numbers are the last."""
+    def beside(w):
+        axes = tuple(range(max(w.ndim - 2, 0), w.ndim))
+        return np.broadcast_to((~is_finite(w)).any(axis=axes, keepdims=True), w.shape)
+    return all(np.all(case.close(w, h, 8) | beside(w)) for w, h in case.pairs())
+
+
+def images(case):
+    """Elements of images may differ that have an element that is not finite: the dimensions after the first two of the first tensor."""
+    x = case.inputs[0]
+    named = (~is_finite(x)).any(axis=tuple(range(2, x.ndim)))
+
+    def beside(w):
+        own = named if named.shape == w.shape[:2] else named.any()
+        return np.broadcast_to(np.reshape(own, own.shape + (1,) * (w.ndim - own.ndim)), w.shape)
+    return all(np.all(case.close(w, h, 8) | ~is_finite(w) | beside(w)) for w, h in case.pairs())
 
 
 def is_finite(array):
     return np.isfinite(array.astype(np.float64) if array.dtype in HALVES else array)
 
 
-def within(record, inputs, want, have, close, number):
+def named_elements(case, x):
+    """Which elements of an input a condition of the entry names: infinite ones, NaN, large integers, singular matrices."""
+    named = np.zeros(x.shape, bool)
+    is_float = x.dtype in HALVES or x.dtype.kind in "fc"
+    plain = x.astype(np.float64) if x.dtype in HALVES else x
+    if is_float and "nan" in case.when:
+        named |= np.isnan(plain)
+    if is_float and "infinite" in case.when:
+        named |= ~np.isfinite(plain)
+    if x.dtype.kind in "iu" and "large" in case.when:
+        named |= np.abs(x.astype(np.float64)) >= 2 ** 31 - 1
+    whole = next((MATRICES[one] for one in case.when if one in MATRICES), None)
+    if whole and is_float and x.ndim > 1 and x.size:
+        for place in np.ndindex(x.shape[:-2]):
+            named[place] |= whole(plain[place])
+    return named
+
+
+# Conditions that name matrices as a whole.
+MATRICES = {
+    "singular": lambda matrix: is_singular(None, [matrix], None),
+    "indefinite": lambda matrix: is_indefinite(None, [matrix], None),
+    "infinite matrix": lambda matrix: not np.isfinite(matrix).all(),
+}
+
+
+def replaced(x, named, turn):
+    """A tensor with other elements in place of the named ones: 0, 1, more and less than all others; matrices positive definite."""
+    x = x.copy()
+    if not named.any():
+        return x
+    if x.ndim > 1 and named.all(axis=(-2, -1)).any() and x.shape[-1] == x.shape[-2]:
+        x[named] = np.broadcast_to((turn + 1) * (np.eye(x.shape[-1]) + 0.1), x.shape)[named].astype(x.dtype)
+        return x
+    rest = x[~named].astype(np.float64) if not np.iscomplexobj(x) else np.abs(x[~named])
+    low, high = (rest.min(), rest.max()) if rest.size else (0, 0)
+    x[named] = np.array([0, 1, high + 1, low - 1 if x.dtype.kind != "u" else 0])[turn].astype(x.dtype)
+    return x
+
+
+def touched_elements(case):
+    """Which elements of each result depend on what the conditions name: they change if that is replaced, by four things in turn. None if PyTorch
+    takes none of the replacements. What a condition names is a number, not an element, touches all."""
+    named = [named_elements(case, x) for x in case.inputs]
+    if not any(one.any() for one in named):
+        return [np.ones(w.shape, bool) for w in case.want]
+    results = []
+    for turn in range(4):
+        try:
+            found = case.again([replaced(x, one, turn) for x, one in zip(case.inputs, named)])
+        except Exception:
+            continue
+        if [f.shape for f in found] == [w.shape for w in case.want]:
+            results.append(found)
+    if not results:
+        return None
+    touched = []
+    for i, w in enumerate(case.want):
+        others = [found[i] for found in results]
+        changes = [(other != w) & ~((other != other) & (w != w)) for other in others]
+        touched.append(np.any(changes, axis=0) | ~is_finite(w) if w.dtype.kind not in "biuOUS" else np.any(changes, axis=0))
+    return touched
+
+
+def touched(case, whole_numbers=True):
+    elements = touched_elements(case) if case.again else None
+    if elements is None:
+        return False
+    if "nan" in case.when:
+        elements = [along_order(case, own) for own in elements]
+    return all(np.all(case.close(w, h, 8) | own & (whole_numbers or w.dtype.kind not in "biu")) for (w, h), own in zip(case.pairs(), elements))
+
+
+def along_order(case, elements):
+    """With all elements of a line that is put in order, or of which a running maximum is taken: a NaN may stand anywhere in it."""
+    is_order = any(entry["accept"] == "equals" and is_about(entry, case.record["op"]) for entry in table())
+    if elements.ndim == 0 or elements.ndim != case.inputs[0].ndim or not is_order and case.argument("dim") is None:
+        return elements
+    return np.broadcast_to(elements.any(axis=axis_of(case, elements), keepdims=True), elements.shape)
+
+
+def within(case):
     def accepted(w, h):
-        return np.all(close(w, h, 1) | (np.abs(w.astype(np.float64) - h.astype(np.float64)) <= float(number)))
+        return np.all(case.close(w, h, 1) | (np.abs(w.astype(np.float64) - h.astype(np.float64)) <= float(case.number)))
     with np.errstate(all="ignore"):
-        return all(accepted(w, h) for w, h in zip(want, have))
+        return all(accepted(w, h) for w, h in case.pairs())
 
 
-def as_halves(record, inputs, want, have, close, _):
+def moved(case):
+    """Each element differs by at most twice the largest of the result."""
+    def accepted(w, h):
+        w, h = w.astype(np.float64), h.astype(np.float64)
+        finite = np.abs(w[np.isfinite(w)])
+        return np.all((np.abs(w - h) <= 2 * (finite.max() if finite.size else 0)) | ~np.isfinite(w))
+    with np.errstate(all="ignore"):
+        return all(np.all(case.close(w, h, 1)) or accepted(w, h) for w, h in case.pairs())
+
+
+def uncertain(case):
+    """Elements at which the first tensor, a probability, is less than 1 are 0 or 1; others agree."""
+    x = case.inputs[0].astype(np.float64)
+    return all(w.shape == x.shape and np.all(case.close(w, h, 1) | (x < 1) & ((h == 0) | (h == 1))) for w, h in case.pairs())
+
+
+def bags_before(case):
+    """The bags before the first one whose offset falls agree."""
+    offsets = case.argument("offsets")
+    first = max(int(np.argmax(np.diff(offsets) < 0)), 0)
+    return bool(np.all(case.close(case.want[0][:first], case.have[0][:first], 1)))
+
+
+def written_paths(case):
+    """The first result agrees, and of the second the times before the length of each sequence."""
+    lengths = case.argument("input_lengths")
+    lengths = lengths if isinstance(lengths, np.ndarray) else [next(iter(one.values())) for one in lengths or []]
+    if len(case.want) < 2 or not np.all(case.close(case.want[0], case.have[0], 1)) or len(lengths) != case.want[1].shape[0]:
+        return False
+    targets = case.argument("target_lengths")
+    targets = targets if isinstance(targets, np.ndarray) else [next(iter(one.values())) for one in targets or []]
+    rows = zip(case.want[1], case.have[1], lengths, targets)
+    return all(np.all(case.close(w[:time, :2 * count + 1], h[:time, :2 * count + 1], 1)) for w, h, time, count in rows)
+
+
+def other_than_nan(case):
+    """The elements of the first result that are no NaN agree, in their order."""
+    w, h = (a[0].astype(np.float64).reshape(-1) for a in (case.want, case.have))
+    w, h = w[~np.isnan(w)], h[~np.isnan(h)]
+    return w.shape == h.shape and bool(np.all(case.close(w, h, 1)))
+
+
+def as_halves(case):
     """The coarsest dtype of 16 bits decides."""
-    half = ml_dtypes.bfloat16 if any(x.dtype == ml_dtypes.bfloat16 for x in inputs) else np.float16
+    half = ml_dtypes.bfloat16 if any(x.dtype == ml_dtypes.bfloat16 for x in case.inputs) else np.float16
 
     def accepted(w, h):
         if w.dtype.kind not in "fV" and w.dtype not in HALVES:
-            return np.all(close(w, h, 1))
-        return np.all(close(w.astype(half), h.astype(half), 8))
+            return np.all(case.close(w, h, 1))
+        return np.all(case.close(w.astype(half), h.astype(half), 8))
     with np.errstate(all="ignore"):
-        return all(accepted(w, h) for w, h in zip(want, have))
+        return all(accepted(w, h) for w, h in case.pairs())
 
 
 ACCEPT = {
     "equals": equals,
     "any order": any_order,
     "not finite": not_finite,
-    "rounding": lambda record, inputs, want, have, close, _: all(np.all(close(w, h, 8)) for w, h in zip(want, have)),
+    "lines": lines,
+    "images": images,
+    "rounding": lambda case: all(np.all(case.close(w, h, 8)) for w, h in case.pairs()),
     "within": within,
     "as halves": as_halves,
-    "first": lambda record, inputs, want, have, close, _: bool(np.all(close(want[0], have[0], 1))),
-    "integers": lambda record, inputs, want, have, close, _: all(w.dtype.kind not in "biu" or np.array_equal(w, h) for w, h in zip(want, have)),
-    "any shape": lambda *_: True,
-    "anything": lambda *_: True,
+    "touched": touched,
+    "touched floats": lambda case: touched(case, whole_numbers=False),
+    "moved": moved,
+    "uncertain": uncertain,
+    "bags before": bags_before,
+    "written paths": written_paths,
+    "other than nan": other_than_nan,
 }

@@ -3,8 +3,8 @@
     judge.py RECORDS VERDICTS [MODULE ...]
 
 Reads records (JSON lines) from RECORDS and writes a verdict for each to VERDICTS:
-    {"id": 3, "failures": [{"opset": 11, "what": "...", "invalid": false}], "accepted": ["equal-elements"], "ran": [9, 13]}
-A record passes if its list of failures is empty; `invalid` says that the model contradicts the schemas. If it is `excused`, differences that differences.toml lists are accepted. The `args` of a record refer to its `inputs` by index; `models` are hexadecimal ModelProtos. Results that are random in PyTorch are compared by their distributions.
+    {"id": 3, "failures": [{"opset": 11, "what": "...", "invalid": false}], "accepted": ["equal-elements"], "ran": [9, 13], "engines": {"runtime": 2}}
+`engines` counts the models by what ran them: ONNX Runtime, or onnx's reference evaluator where that has no kernel. A record passes if its list of failures is empty; `invalid` says that the model contradicts the schemas. If it is `excused`, differences that differences.toml lists are accepted. The `args` of a record refer to its `inputs` by index; `models` are hexadecimal ModelProtos. Results that are random in PyTorch are compared by their distributions.
 Each MODULE is imported first; these define custom operators.
 """
 import importlib
@@ -342,10 +342,17 @@ def fault(record, inputs, want, have, random):
     what = compared(record["op"], want, have, random, record.get("distinct", False), PRECISE if record.get("precise") else 1)
     if what and record.get("excused"):
         import differences
-        entry = differences.excuse(record, inputs, [plain_parts(w) for w in want], have, close)
+        entry = differences.excuse(record, inputs, [plain_parts(w) for w in want], have, close, lambda others: plain_results(record, others))
         if entry:
             return None, entry
     return what, None
+
+
+def plain_results(record, inputs):
+    """What the operator gives for other inputs, as models give it."""
+    native = record.get("native")
+    results = run_model(bytes.fromhex(native["hex"]), native["opset"], inputs)[0] if native else run_torch(record, inputs)[0]
+    return [plain_parts(result) for result in results]
 
 
 def results_of_runs(record, inputs):
@@ -365,7 +372,7 @@ def results_of_runs(record, inputs):
 def judge(line):
     warnings.simplefilter("ignore")
     record = json.loads(line)
-    verdict = {"id": record["id"], "failures": [], "accepted": [], "ran": []}
+    verdict = {"id": record["id"], "failures": [], "accepted": [], "ran": [], "engines": {}}
     try:
         inputs = make_inputs(record)
         if record.get("native"):
@@ -381,6 +388,7 @@ def judge(line):
         invalid = False
         try:
             runs, where = runs_of_model(bytes.fromhex(model["hex"]), model["opset"], inputs, len(drawn) if drawn else 1)
+            verdict["engines"][where] = verdict["engines"].get(where, 0) + 1
             what, entry = fault(record, inputs, want, runs[0], random)
             if drawn and where == "runtime":
                 what = what or distributions.difference(drawn, runs)

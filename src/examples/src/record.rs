@@ -1,5 +1,7 @@
 //! The data exchanged between a run of examples and `judge.py`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -40,6 +42,9 @@ pub struct Verdict {
     /// The entries of `differences.toml` by which differences were accepted.
     #[serde(default)]
     pub accepted: Vec<String>,
+    /// How many models ran, by what ran them: `runtime` is ONNX Runtime, `reference` onnx's reference evaluator.
+    #[serde(default)]
+    pub engines: BTreeMap<String, usize>,
 }
 
 /// A wrong model.

@@ -4,6 +4,7 @@
 //! Level *typed* compares dtypes and shapes, *sampled* values in ONNX Runtime, *exact* the places of elements that all differ, where a rule
 //! only moves data.
 
+pub mod audit;
 mod calls;
 mod check;
 mod domain;
@@ -13,6 +14,7 @@ pub mod mutants;
 mod mutate;
 mod oracle;
 mod pattern;
+pub mod plan;
 mod relations;
 mod report;
 mod rule;
@@ -301,9 +303,12 @@ impl<'a, 'o> Work<'a, 'o> {
             let verdicts = self.oracle.judge(&records)?;
             for ((call, (all, moves)), verdict) in batch.iter().zip(opsets).zip(verdicts) {
                 let Some(verdict) = verdict else {
-                    self.row.crashed += 1;
+                    self.found(call.clone(), judge_ends(), &mut |work, call| work.ends_the_judge(call))?;
                     continue;
                 };
+                for (engine, models) in verdict.engines {
+                    *self.row.engines.entry(engine).or_default() += models;
+                }
                 for entry in verdict.accepted {
                     *self.row.accepted.entry(entry).or_default() += 1;
                 }
@@ -323,6 +328,16 @@ impl<'a, 'o> Work<'a, 'o> {
             }
         }
         Ok(())
+    }
+
+    /// Whether what runs the models of a call ends: PyTorch alone has survived it before.
+    fn ends_the_judge(&mut self, call: &Example) -> Result<Option<Fault>> {
+        if !self.is_valid(call)? {
+            return Ok(None);
+        }
+        let (models, _) = self.models(call)?;
+        let verdict = self.oracle.judge(&[self.record(0, call, models)])?.into_iter().next().flatten();
+        Ok(verdict.is_none().then(judge_ends))
     }
 
     /// Whether PyTorch takes a call.
@@ -435,6 +450,11 @@ impl<'a, 'o> Work<'a, 'o> {
         self.row.arms = (own.values().filter(|reached| **reached).count(), own.len());
         self.row
     }
+}
+
+/// The fault of a call whose models end the process that runs them.
+fn judge_ends() -> Fault {
+    Fault { kind: FaultKind::Value, opset: 0, what: "the process ends that runs its models".to_owned() }
 }
 
 /// The data of a call of an overload or operator for the judge.

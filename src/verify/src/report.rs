@@ -9,6 +9,11 @@ use serde::{Deserialize, Serialize};
 use super::check::{Fault, FaultKind};
 use super::uniform::Uniform;
 
+/// The share of all results that one entry of the table of differences may accept,
+const MOST_ACCEPTED: f64 = 0.03;
+/// where there are as many results as this.
+const FEW_RESULTS: usize = 5000;
+
 /// The results by overload.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Report {
@@ -46,6 +51,9 @@ pub struct Row {
     /// Results that differ and are accepted, by the entry of the table of differences.
     #[serde(default)]
     pub accepted: BTreeMap<String, usize>,
+    /// Models that were run, by what ran them: `runtime` is ONNX Runtime, `reference` onnx's reference evaluator.
+    #[serde(default)]
+    pub engines: BTreeMap<String, usize>,
     /// The branches of the rule that calls reached, and how many it has.
     pub arms: (usize, usize),
     /// What is wrong.
@@ -95,6 +103,7 @@ impl Row {
             parts.push(format!("refused {refused}"));
         }
         parts.extend(self.accepted.iter().map(|(entry, results)| format!("{entry} {results}")));
+        parts.extend(self.engines.get("reference").map(|models| format!("by the reference evaluator {models}")));
         if !self.faults.is_empty() {
             parts.push(format!("wrong {}", self.wrong()));
         }
@@ -135,6 +144,40 @@ impl Report {
                 .help("name another file, or remove this one")
         })?;
         Ok(if report.seed == seed { report } else { fresh })
+    }
+
+    /// The counters of all rows together.
+    pub fn counters(&self) -> String {
+        let sum = |of: &dyn Fn(&Row) -> usize| self.rows.values().map(of).sum::<usize>();
+        let models = |engine: &str| sum(&|row: &Row| row.engines.get(engine).copied().unwrap_or(0));
+        let mut text = format!(
+            "typed {}, refused {}, invalid {}, crashed {}, wrong {}; models run by ONNX Runtime {}, by the reference evaluator {}\n",
+            sum(&|row| row.typed),
+            sum(&|row| row.refused.values().sum()),
+            sum(&|row| row.invalid),
+            sum(&|row| row.crashed),
+            sum(&Row::wrong),
+            models("runtime"),
+            models("reference"),
+        );
+        let mut accepted: BTreeMap<&str, usize> = BTreeMap::new();
+        for (entry, results) in self.rows.values().flat_map(|row| &row.accepted) {
+            *accepted.entry(entry).or_default() += results;
+        }
+        accepted.iter().for_each(|(entry, results)| text.push_str(&format!("accepted by {entry}: {results}\n")));
+        text
+    }
+
+    /// The entry of the table of differences that accepts too many of the results, with its share. Few results say nothing.
+    pub fn overused(&self) -> Vec<(String, f64)> {
+        let all: usize = self.rows.values().flat_map(|row| row.engines.values()).sum();
+        let mut found: BTreeMap<&String, usize> = BTreeMap::new();
+        for (entry, results) in self.rows.values().flat_map(|row| &row.accepted) {
+            *found.entry(entry).or_default() += results;
+        }
+        #[allow(clippy::cast_precision_loss)] // counts of results
+        let shares = found.into_iter().map(|(entry, results)| (entry.clone(), results as f64 / all.max(1) as f64));
+        shares.filter(|(_, share)| all >= FEW_RESULTS && *share > MOST_ACCEPTED).collect()
     }
 
     /// Writes it, in one step.

@@ -72,7 +72,8 @@ impl<'a> Coverage<'a> {
             return ByDtype { rows: vec![("", self.verdict(map, args, opsets))], existing: Vec::new() };
         };
         let (mut rows, mut existing) = (Vec::new(), Vec::new());
-        for index in self.all.and(self.taken_by(map, first)).indices() {
+        let taken = self.all.and(self.taken_by(map, first)).and(needed_by(map));
+        for index in taken.indices() {
             let own = DtypeSet::at(index);
             let Some(name) = own.names().next() else { continue };
             let here: Opsets = opsets.iter().filter(|opset| own.is_within(self.facts.existing_at(*opset))).collect();
@@ -99,7 +100,17 @@ impl<'a> Coverage<'a> {
     }
 }
 
-fn holds_tensors(ty: &Ty) -> bool {
+/// The dtypes of the only tensor of a rule for complex numbers are complex: programs reach it by nothing else.
+fn needed_by(map: &Map) -> DtypeSet {
+    let tensors = map.function.params.iter().filter(|param| holds_tensors(&param.ty)).count();
+    match map.function.name.starts_with("complex::") && tensors == 1 {
+        true => DtypeSet::complex(),
+        false => DtypeSet::ALL,
+    }
+}
+
+/// Whether values of a type are tensors, or hold some.
+pub fn holds_tensors(ty: &Ty) -> bool {
     match ty {
         Ty::List(of) | Ty::Optional(of) => holds_tensors(of),
         ty => *ty == Ty::Tensor,

@@ -3,12 +3,10 @@
 
 use aten2onnx_builder::{AVOIDED, Became, NamedCall};
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_opmap::coverage::opsets::Opsets;
 use aten2onnx_opmap::coverage::said::{AllSaid, Fate, Said, Tensors};
-use aten2onnx_opmap::coverage::values::Ranks;
 use aten2onnx_opmap::schema::dtypes::DtypeSet;
 
-/// What contradicts the proof in the calls of an export at an opset.
+/// What contradicts the proof in the calls of an export at an opset: `said` of the rule, `elsewhere` of the rules of nodes that no rule names.
 pub fn contradictions(named: &[NamedCall], opset: u32, said: &AllSaid, elsewhere: &AllSaid) -> Vec<String> {
     let of = |call: &NamedCall| {
         let Some(said) = said.get(&call.place).or_else(|| elsewhere.get(&call.place)) else {
@@ -58,34 +56,42 @@ fn other_tensor((dtype, rank): (Dtype, Option<i64>), said: Tensors) -> Option<St
     Some(format!("of rank {rank}, and not {:?}", said.ranks.bounds()))
 }
 
-#[test]
-fn a_call_that_is_not_what_the_proof_says_is_found() {
-    let floats = Tensors { dtypes: DtypeSet::one("float32"), ranks: Ranks::between(1, 2) };
-    let node = (Fate::Node(13), Opsets::range(13, 20));
-    let said = Said { inputs: vec![Some(floats)], results: vec![Some(floats)], outputs: (1, 1), ..Said::default() };
-    let said = Said { fates: [node].into(), ..said };
-    let matrix = (Dtype::Float32, Some(2));
-    let call = NamedCall {
-        place: 1,
-        op: "Relu",
-        inputs: vec![Some(matrix)],
-        outputs: 1,
-        results: vec![matrix],
-        became: Some(Became::Node(13)),
-    };
-    let found = |call: NamedCall, opset: u32| {
-        contradictions(&[call], opset, &[(1, said.clone())].into(), &AllSaid::new()).join("\n")
-    };
-    assert_eq!(found(call.clone(), 13), "");
-    let of_ints = NamedCall { inputs: vec![Some((Dtype::Int64, Some(2)))], ..call.clone() };
-    assert!(found(of_ints, 13).contains("with an input 0 of int64"));
-    let of_rank = NamedCall { results: vec![(Dtype::Float32, Some(3))], ..call.clone() };
-    assert!(found(of_rank, 13).contains("with a result 0 of rank 3"));
-    let of_two = NamedCall { outputs: 2, ..call.clone() };
-    assert!(found(of_two, 13).contains("with 2 outputs"));
-    let lowered = NamedCall { became: Some(Became::Lowered(13)), ..call.clone() };
-    assert!(found(lowered, 13).contains("it becomes Lowered(13)"));
-    assert!(found(call.clone(), 12).contains("it becomes Node(13)"));
-    let elsewhere = NamedCall { place: 2, ..call };
-    assert!(found(elsewhere, 13).contains("does not reach"));
+#[cfg(test)]
+mod tests {
+    use aten2onnx_opmap::coverage::opsets::Opsets;
+    use aten2onnx_opmap::coverage::values::Ranks;
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_is_not_what_the_proof_says_is_found() {
+        let floats = Tensors { dtypes: DtypeSet::one("float32"), ranks: Ranks::between(1, 2) };
+        let node = (Fate::Node(13), Opsets::range(13, 20));
+        let said = Said { inputs: vec![Some(floats)], results: vec![Some(floats)], outputs: (1, 1), ..Said::default() };
+        let said = Said { fates: [node].into(), ..said };
+        let matrix = (Dtype::Float32, Some(2));
+        let call = NamedCall {
+            place: 1,
+            op: "Relu",
+            inputs: vec![Some(matrix)],
+            outputs: 1,
+            results: vec![matrix],
+            became: Some(Became::Node(13)),
+        };
+        let found = |call: NamedCall, opset: u32| {
+            contradictions(&[call], opset, &[(1, said.clone())].into(), &AllSaid::new()).join("\n")
+        };
+        assert_eq!(found(call.clone(), 13), "");
+        let of_ints = NamedCall { inputs: vec![Some((Dtype::Int64, Some(2)))], ..call.clone() };
+        assert!(found(of_ints, 13).contains("with an input 0 of int64"));
+        let of_rank = NamedCall { results: vec![(Dtype::Float32, Some(3))], ..call.clone() };
+        assert!(found(of_rank, 13).contains("with a result 0 of rank 3"));
+        let of_two = NamedCall { outputs: 2, ..call.clone() };
+        assert!(found(of_two, 13).contains("with 2 outputs"));
+        let lowered = NamedCall { became: Some(Became::Lowered(13)), ..call.clone() };
+        assert!(found(lowered, 13).contains("it becomes Lowered(13)"));
+        assert!(found(call.clone(), 12).contains("it becomes Node(13)"));
+        let elsewhere = NamedCall { place: 2, ..call };
+        assert!(found(elsewhere, 13).contains("does not reach"));
+    }
 }
