@@ -25,7 +25,7 @@ class Expanded(nn.Module):
         self.register_buffer("weight", torch.zeros(elements // 32).expand(32, -1))
 
     def forward(self, x):
-        return x + self.weight
+        return x + self.weight[0, :1]
 
 
 @pytest.fixture
