@@ -12,6 +12,8 @@ import pytest
 
 # One thread for each of pytest's processes: those of PyTorch wait actively, and take a core from the other process. Read when PyTorch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# No test asks a server for a model: where there is none, each question takes seconds. Read when the client is imported.
+os.environ["HF_HUB_OFFLINE"] = "1"
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -117,7 +117,6 @@ def test_wrong_options_are_errors_of_the_family(parameter) -> None:
 @pytest.mark.parametrize("parameter", [*inspect.signature(aten2onnx.transformers.export).parameters])
 def test_wrong_arguments_of_an_export_are_errors_of_the_family(parameter, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     (tmp_path / "empty").mkdir()
     for value in [7, "x", "", [], {}, [7], {"x": 7}, object(), b"x"]:
         with pytest.raises(aten2onnx.Error):
