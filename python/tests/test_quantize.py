@@ -151,3 +151,35 @@ def test_a_wrong_result_is_found():
 def test_what_cannot_be_is_an_error(options, message):
     with pytest.raises(aten2onnx.Error, match=message):
         exported(**options)
+
+
+class BothWays(nn.Module):
+    """A square weight, as it is and transposed."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(64, 64))
+
+    def forward(self, x):
+        return x @ self.weight, x @ self.weight.t()
+
+
+class Moved(nn.Module):
+    """A convolution whose weight has its channels last."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(3, 3, 16, 16))
+
+    def forward(self, x):
+        return (torch.nn.functional.conv2d(x, self.weight.permute(3, 2, 0, 1)),)
+
+
+@pytest.mark.parametrize("options", [{"quantize": "dynamic"}, {"quantize": "dynamic", "quantize_weights": "uint8"}, {"quantize_weights": "int8"}])
+@pytest.mark.parametrize(("model", "shape"), [(BothWays, (4, 64)), (Moved, (2, 16, 9, 8))])
+def test_weights_in_another_order_give_the_same_numbers(model, shape, options, tmp_path):
+    torch.manual_seed(0)
+    module, x = model().eval(), torch.randn(shape)
+    program = aten2onnx.export(module, (x,), tmp_path / "model.onnx", **options)
+    for got, want in zip(program(x), module(x), strict=True):
+        assert (got - want).abs().max() < 0.03 * want.abs().max()

@@ -31,6 +31,8 @@ pub(in super::super) struct Chosen {
     pub is_whole: bool,
     /// The length of a block.
     pub length: i64,
+    /// All that read the weight sum over the same axis of it, or have the same channels.
+    pub is_one_way: bool,
 }
 
 /// Why a weight stays as it is.
@@ -262,7 +264,8 @@ impl Chosen {
                 blocks
             }
         };
-        Some(Chosen { blocks, rows, perm, is_whole, length })
+        let is_one_way = candidate.sites.iter().all(|site| site.along == along);
+        Some(Chosen { blocks, rows, perm, is_whole, length, is_one_way })
     }
 }
 

@@ -1,7 +1,8 @@
 //! Products and convolutions of integers: the other operand is quantized when the model runs, with the range that it has then (`DynamicQuantizeLinear`), and the
 //! sums of integers are scaled.
 //!
-//! It must not do so for other floats than float32, nor where a weight has several scales along a sum.
+//! It must not do so for other floats than float32, nor where a weight has several scales along a sum: it has one for each column or channel of one of its
+//! readers, and another reader may sum over another axis.
 
 use std::sync::Arc;
 
@@ -23,18 +24,20 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if !choices.is_dynamic || cx.dtype(x) != Dtype::Float32 || cx.dtype(result) != Dtype::Float32 {
         return None;
     }
-    let chosen = chosen(cx, &choices.chosen, node.input(1)?).filter(|chosen| chosen.is_whole)?;
+    let weight = node.input(1)?;
+    let chosen = match (choices.chosen.get(&weight), node.op) {
+        (None, "MatMul" | "Gemm") => choices.chosen.get(&cx.made_by(weight, "Transpose")?.input(0)?)?,
+        (found, _) => found?,
+    };
+    if !chosen.is_whole || !chosen.is_one_way {
+        return None;
+    }
     match node.op {
         "MatMul" => product(cx, x, chosen, None),
         "Gemm" if is_plain(node) => product(cx, x, chosen, node.input(2)),
         "Conv" => convolution(cx, node, x, chosen),
         _ => None,
     }
-}
-
-/// The choice for a weight that is read as it is, or transposed.
-fn chosen<'c>(cx: &Rewriter<'_>, all: &'c super::choice::ChosenWeights, value: Value) -> Option<&'c Chosen> {
-    all.get(&value).or_else(|| all.get(&cx.made_by(value, "Transpose")?.input(0)?))
 }
 
 /// `x @ w` with the rows of integers as columns, and a sum.
