@@ -49,3 +49,5 @@ def test_what_is_no_rounding_is_no_noise() -> None:
     # A model that jumps says nothing of a result that is far away.
     assert not is_noise(want, want + 5.0, lambda: iter([want + 50.0]))
     assert not is_noise(want, want[:1], near)
+    # Neither does one that does not run at inputs that are nearly the same.
+    assert not is_noise(want, want + 0.002, lambda: iter(()))

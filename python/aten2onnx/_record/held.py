@@ -50,7 +50,7 @@ def sizes_seen(
             found, _ = results(recorded, user_inputs(recorded, args, kwargs), lambda node, value: sizes.update({node.name: list(value.shape)}))
         except Exception as error:  # PyTorch passes on whatever an operator raises.
             raise Differs(f"the program does not run: {(str(error).splitlines() or [''])[0]}") from error
-    wanted = returned.beside(found)
+    wanted = returned.beside(len(found))
     _check_types(wanted, found)
     for number, (want, got) in enumerate(zip(wanted, found)):
         if isinstance(want, str) or isinstance(got, str):
@@ -67,11 +67,14 @@ def _returned(model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str
 
 
 def _nearby(model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], count: int, number: int) -> Iterator[torch.Tensor]:
-    """A result of a model, one of so many, at inputs that are nearly the same."""
+    """A result of a model, one of so many, at inputs that are nearly the same. A model that does not run there says nothing."""
     for changed, named in nudged_inputs(args, dict(kwargs)):
-        found = _returned(model, changed, named)
-        leaves = found.leaves if len(found.leaves) == count else found.tensors
-        yield torch.as_tensor(leaves[number])
+        try:
+            found = _returned(model, changed, named).beside(count)[number]
+        except Exception as error:  # whatever the model raises
+            _log.debug("the model does not run at inputs that are nearly the same: %s", error)
+            return
+        yield torch.as_tensor(found)
 
 
 class Returned:
@@ -81,9 +84,9 @@ class Returned:
         self.leaves = [_kept(value) for value in pytree.tree_leaves(result) if value is not None]
         self.tensors = [_kept(value) for value in outputs(result).values()]
 
-    def beside(self, found: list[Any]) -> list[Any]:
-        """The results that those of the program stand for: with numbers, unless they are in an object that is taken apart."""
-        return self.leaves if len(self.leaves) == len(found) else self.tensors
+    def beside(self, count: int) -> list[Any]:
+        """The results that so many of the program stand for: with numbers, unless they are in an object that is taken apart."""
+        return self.leaves if len(self.leaves) == count else self.tensors
 
 
 def _kept(value: Any) -> Any:
