@@ -165,3 +165,17 @@ def test_refusals_have_their_line(model, message, tmp_path):
     with pytest.raises(aten2onnx.CaptureError, match=message) as caught:
         aten2onnx.export(model(), (torch.randn(6, 5),), tmp_path / "model.onnx", dynamic_shapes={"x": {0: "n"}}, capture="record")
     assert "test_sequences.py" in str(caught.value)
+
+
+class Found(nn.Module):
+    """The place of a number, which Python refuses to give where no number is equal."""
+
+    def forward(self, x):
+        ids = [int(v) for v in x]
+        return x + ids.index(3)
+
+
+def test_a_number_that_a_list_lacks_is_a_check(tmp_path):
+    program = aten2onnx.export(Found().eval(), (torch.tensor([1.0, 3.0]),), tmp_path / "model.onnx", dynamic_shapes={"x": {0: "n"}}, keep_assertions=True)
+    assert program(torch.tensor([0.0, 1.0, 3.0]))[0].tolist() == [2.0, 3.0, 5.0]
+    assert any("the number is not in the list" in note for note in program.report.notes), program.report.notes

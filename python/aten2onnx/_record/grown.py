@@ -83,7 +83,10 @@ class Grown(Long):
         """The place of the first number that is equal to one."""
         if self.kind is torch.Tensor or limits:
             raise NoBothSides("`index` of a list of a loop", self.line)
-        return (self.rows == value).to(torch.int64).argmax().item()
+        is_equal = self.rows == value
+        # Python raises an error where none is: a check, as the model's own ones are.
+        aten._assert_async.msg(is_equal.any(), "the number is not in the list")
+        return is_equal.to(torch.int64).argmax().item()
 
     def sliced(self, start: Any, stop: Any) -> Grown:
         return self.like(aten.slice.Tensor(self.rows, 0, start, stop))
