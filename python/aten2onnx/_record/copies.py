@@ -24,9 +24,11 @@ class Copy:
         values: Values with those that correspond to them. One that has several counterparts cannot be read.
         private: All values that cannot be read as they are.
         is_careful: Whether other values that correspond to anything but themselves cannot be read, either.
+        is_seen: Whether its values have the sizes that they have in the run of the other place.
     """
 
-    def __init__(self, merger: Merger, values: list[tuple[Value, Value]], private: list[Value], is_careful: bool) -> None:
+    def __init__(self, merger: Merger, values: list[tuple[Value, Value]], private: list[Value], is_careful: bool, is_seen: bool = True) -> None:
+        self.is_seen = is_seen
         self.merger = merger
         self.private = {id(merger.canon(value)) for value in private}
         self.doubtful: set[int] = set()
@@ -64,6 +66,7 @@ class Copy:
 
         value = self.merger.canon(value)
         made = like(value)
+        made.is_seen = value.is_seen and self.is_seen
         made.base = None if value.base is None else self._value(value.base)
         again = self.merger.again.get(id(value))
         if again is not None:

@@ -34,6 +34,14 @@ class _Other(NamedTuple):
     error: Exception | None = None
 
 
+class _Way(NamedTuple):
+    """A run with its path, and the other sides of its branches that are known so far, the last one first."""
+
+    run: Run
+    raw: Path
+    others: dict[int, _Other]
+
+
 class _Common(NamedTuple):
     """What two runs have in common after a branch that they answer differently.
 
@@ -175,29 +183,43 @@ class Explorer:
 
     def _path(self, run: Run, raw: Path, first: int, known: Callable[[int], _Other | None]) -> Path:
         """The program of all paths that have the answers of a run to its first branches. `known` gives other sides for which no run is needed."""
-        others: dict[int, _Other] = {}
+        return self._joined(self._explored(run, raw, first, known, lambda way, place: None), first)
+
+    def _explored(self, run: Run, raw: Path, first: int, known: Callable[[int], _Other | None], instead: Callable[[_Way, int], _Other | None]) -> _Way:
+        """A run with the other sides of its branches. `instead` gives other sides that cannot be run.
+
+        Raises:
+            Exception: What the model raises on a side without which the exploration ends.
+        """
+        way = _Way(run, raw, {})
         within: list[int | None] = run.recorder.turns.within  # type: ignore[union-attr]
-        count = len(within)
-        places = [index for index in reversed(range(first, count)) if within[index] is None]
-        for index in places:
-            others[index] = known(index) or self._other(run, raw, index, others)
-        path = raw
-        for index in places:
-            other = others[index]
-            path = self._one_side(path, index, other.error) if other.path is None else self.merger.joined(index, path, other.path)  # type: ignore[arg-type]
+        for index in reversed(range(first, len(within))):
+            if within[index] is not None:
+                continue
+            other = known(index) or self._other(way, index)
+            way.others[index] = other if other.path is not None else instead(way, index) or other
+        for index, other in way.others.items():
+            if other.error is not None and self.ends_at(_question(run, index).line, other.error):
+                raise other.error
+        return way
+
+    def _joined(self, way: _Way, first: int) -> Path:
+        """The program of all paths that a run and the other sides of its branches from a place on make."""
+        path = way.raw
+        for index, other in way.others.items():
+            if index >= first:
+                path = self._one_side(path, index, other.error) if other.path is None else self.merger.joined(index, path, other.path)  # type: ignore[arg-type]
         return path
 
-    def _other(self, run: Run, raw: Path, index: int, later: dict[int, _Other]) -> _Other:
-        """The other side of a branch. `later` has the other sides of the branches after it."""
+    def _other(self, way: _Way, index: int) -> _Other:
+        """The other side of a branch. Sides of later branches that could not be run are taken from it, if it has them."""
+        run, raw, later = way
         try:
             other = self._turned(run, index)
         except (NoBothSides, Unrecorded):
             raise
         except Exception as error:  # whatever the model raises on a side that its inputs do not take
-            line = _question(run, index).line
-            _log.debug("the other side of %s: %s", line, error)
-            if self.ends_at(line, error):
-                raise
+            _log.debug("the other side of %s: %s", _question(run, index).line, error)
             return _Other(None, error)
         path = self._raw(other)
         self.merger.unite_before(index, raw, path)
@@ -206,7 +228,35 @@ class Explorer:
         def known(place: int) -> _Other | None:
             return self._taken_over(raw, path, common, place, index, later)
 
-        return _Other(self._path(other, path, index + 1, known))
+        found = self._explored(other, path, index + 1, known, lambda taker, place: self._side_of_other(way, taker, index, place))
+        for place, side in later.items():
+            if side.path is None:
+                later[place] = self._side_of_other(found, way, index, place) or side
+        return _Other(self._joined(found, index + 1))
+
+    def _side_of_other(self, giver: _Way, taker: _Way, index: int, place: int) -> _Other | None:
+        """The other side of a branch that `taker` asks at a place, if `giver` has it: with the values of `taker`. The two runs part at an earlier branch."""
+        at = _same_place(giver.run, taker.run, place)
+        if at is None or at <= index:
+            return None
+        questions = [_question(way.run, end) for way, end in ((giver, at), (taker, place))]
+        known = giver.others.get(at)
+        given = self._joined(giver, at + 1) if questions[0].answer != questions[1].answer else known.path if known is not None else None
+        if given is None:
+            return None
+        segments = [path.items[place_of(path, index) + 1 : place_of(path, end)] for path, end in ((given, at), (taker.raw, place))]
+        try:
+            values = Alignment(segments[0], segments[1], ([questions[0].number], [questions[1].number]), self.merger).corresponding()
+        except Unlike:
+            return None
+        private = [value for item in given.items[place_of(given, index) :] for value in made_by(item)]
+        copy = Copy(self.merger, values, private, self.care is not Care.LEAST, is_seen=False)
+        try:
+            items, outputs = copy.items(given.items[place_of(given, at) + 1 :]), copy.reference(given.outputs)
+        except OnOneSide:
+            return None
+        self.is_shortened = True
+        return _Other(Path([*taker.raw.items[: place_of(taker.raw, place) + 1], *items], outputs, given.buffers, given.tree))
 
     def _turned(self, run: Run, index: int) -> Run:
         """A run with another answer to one branch. Those before it have the same answers, and those after it as far as possible."""
@@ -271,6 +321,13 @@ class Explorer:
 def _is_chosen(item: Item, loop: Any) -> bool:
     """Whether a turn begins that stands for all of a loop."""
     return isinstance(item, Step) and item.call.function is TURN and item.call.args[0] is loop and item.call.results is loop.counters[CHOSEN]
+
+
+def _same_place(run: Run, other: Run, index: int) -> int | None:
+    """The branch of a run that another run asks in the same place of the model."""
+    place = list(other.recorder.turns.given)[index]  # type: ignore[union-attr]
+    places = list(run.recorder.turns.given)  # type: ignore[union-attr]
+    return places.index(place) if place in places else None
 
 
 def _question(run: Run, index: int) -> Any:

@@ -306,9 +306,8 @@ class _Join:
     def _new_result(self, a: Any) -> Value:
         if not isinstance(a, Value) or a.device is None:
             return scalar_value(0, kind_of(a))
-        value = Value.__new__(Value)
-        value.key, value.fixed, value.source, value.node, value.sizes, value.again, value.base = 0, False, None, None, None, None, None
-        value.shape, value.stride, value.dtype, value.device, value.ragged = a.shape, a.stride, a.dtype, a.device, True
+        value = like(a)
+        value.key, value.ragged = 0, True
         return value
 
     def _follow(self, before: Item, now: Item) -> None:

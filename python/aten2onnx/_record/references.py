@@ -13,7 +13,7 @@ from .tensors import Value
 
 def sizes_by_name(mine: Any, theirs: Any, into: dict[str, list[int]]) -> None:
     if isinstance(mine, Value):
-        if mine.node is not None and isinstance(theirs, Value) and mine.device is not None:
+        if mine.node is not None and isinstance(theirs, Value) and mine.device is not None and mine.is_seen and theirs.is_seen:
             into[mine.node.name] = list(theirs.shape)
     elif isinstance(mine, (list, tuple)) and isinstance(theirs, (list, tuple)):
         for a, b in zip(mine, theirs):

@@ -36,9 +36,10 @@ class Value:
         base: The value whose memory it shares, which was there before it; None if it has its own.
         ragged: Whether elements of tensors may decide its sizes, so that they differ at other inputs of the same sizes.
         source: Where it comes from, if no call makes it: ("input", number), ("weight", name) or ("constant", number).
+        is_seen: Whether its sizes are those of the run. A side that this run cannot take is that of another run, which had other sizes.
     """
 
-    __slots__ = ("again", "base", "device", "dtype", "fixed", "key", "node", "ragged", "shape", "sizes", "source", "stride")
+    __slots__ = ("again", "base", "device", "dtype", "fixed", "is_seen", "key", "node", "ragged", "shape", "sizes", "source", "stride")
 
     def __init__(self, key: int, tensor: torch.Tensor, fixed: bool, source: tuple[str, Any] | None = None) -> None:
         self.key = key
@@ -53,6 +54,7 @@ class Value:
         self.again: int | None = None
         self.base: Value | None = None
         self.ragged = False
+        self.is_seen = True
 
 
 class Tracked(torch.Tensor):
@@ -261,7 +263,7 @@ def scalar_value(key: int, kind: type, source: tuple[str, Any] | None = None, fi
     """A number that an operator returns: an int, float or bool."""
     value = Value.__new__(Value)
     value.key, value.fixed, value.source, value.node, value.sizes, value.again = key, fixed, source, None, None, None
-    value.ragged, value.base = False, None
+    value.ragged, value.base, value.is_seen = False, None, True
     value.shape, value.stride, value.dtype, value.device = (), (), kind, None
     return value
 
