@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -13,6 +14,8 @@ from ._native import ConvertedModel, chosen_opset
 from ._program import external_data_choice
 from ._support import rules as own_rules
 from ._types import Converted, ExternalData, OnnxModel, Paths, Precision, QuantizeWeights, Scales
+
+_log = logging.getLogger(__name__)
 
 
 @_arguments.checked
@@ -46,6 +49,8 @@ def convert(
 ) -> Converted:
     """Converts an ONNX model to another opset. Weights are not changed, but for `precision` and `quantize_weights`.
 
+    What is worth knowing of the result is logged at the level INFO, by loggers below `logging.getLogger("aten2onnx")`.
+
     Args:
         model: The path of an `.onnx` file, an `onnx.ModelProto`, or a model as bytes.
         f: The output file.
@@ -54,11 +59,11 @@ def convert(
         ir_version: The IR version: "lowest" that can hold the model, "release" for that of the opset's ONNX release, or a number.
         external_data: Where the weights go: "auto" (as in the source), "always" or True, "never" or False.
         precision: "float16" or "bfloat16": the model computes in it and has weights of it, but for what must stay float32 (sums, exponentials,
-            positions, numbers that it does not hold). "mixed": products alone, in float16. The report says what stays float32 and why.
+            positions, numbers that it does not hold). "mixed": products alone, in float16. The log says what stays float32 and why.
         io: The dtype of float32 inputs and outputs, if it is not to be float32: that of `precision`.
         keep_float32: Patterns of what stays float32: operators, modules with all below them, nodes or values; `*` is any text.
         quantize_weights: What the weights of products, convolutions and lookups are quantized to, while they are written: "int8", "uint8", "int4", "uint4" or
-            "fp8". Signed formats have the same scale on both sides of 0, unsigned ones a zero point. The report says what is quantized and what is not.
+            "fp8". Signed formats have the same scale on both sides of 0, unsigned ones a zero point. The log says what is quantized and what is not.
         quantize: "dynamic": products and convolutions multiply integers of 8 bits, to which the other operand is rounded with the range that it has when the
             model runs. Weights are int8, or uint8 by `quantize_weights`.
         block_size: How many numbers of a weight have a common scale, or "channel" for all of a channel (default: 32 for 4 bits, else "channel").
@@ -101,6 +106,8 @@ def convert(
         "opt_level": int(optimize),
     }
     converted = ConvertedModel(path, content, own_rules(mappings), json.dumps(options))
+    for note in converted.notes:
+        _log.info("%s", note)
     if f is not None:
         with _progress.shown(progress) as shown:
             shown.step("writing")

@@ -109,9 +109,12 @@ def test_what_is_skipped_stays():
     assert kinds(exported(skip=["mix"])).count(INT4) == 1
 
 
-def test_a_file_of_another_exporter_is_converted(tmp_path):
+def test_a_file_of_another_exporter_is_converted(tmp_path, caplog):
     plain = aten2onnx.export(module(), (IDS,), dynamic_shapes=({0: "batch"},), opset_version=21)
     plain.save(tmp_path / "plain.onnx")
+    with caplog.at_level("INFO", "aten2onnx"):
+        aten2onnx.convert(tmp_path / "plain.onnx", tmp_path / "small.onnx", opset_version=21, quantize_weights="uint4", block_size=16, skip=["Gather"])
+    assert "stays as it is: as asked" in caplog.text
     aten2onnx.convert(tmp_path / "plain.onnx", tmp_path / "small.onnx", opset_version=21, quantize_weights="uint4", block_size=16)
     small = onnx.load(tmp_path / "small.onnx")
     onnx.checker.check_model(small, full_check=True)
