@@ -319,7 +319,9 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             raise
         except NoBothSides as error:
             _log.debug("not on both sides", exc_info=True)
-            raise branch_error(str(error), error.line, [error.branch] if error.branch is not None else ()) from None
+            refused = branch_error(str(error), error.line, [error.branch] if error.branch is not None else ())
+            refused.help = error.help or refused.help
+            raise refused from None
         except Exception as error:  # PyTorch passes on whatever the model raises.
             _log.debug("not recorded: %s", error, exc_info=True)
             raise NotRecorded(_reason(error), _line(error), not isinstance(error, Unrecorded)) from error

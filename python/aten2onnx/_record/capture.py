@@ -308,7 +308,9 @@ def _with_turns(model: torch.nn.Module, arguments: Arguments, kept: list[Any], r
     found = _with_other_data(model, arguments, kept, replace)
     if found is not None:
         return found
-    raise NoBothSides("a loop makes too few turns at all sizes that were tried to compare them", few.line)
+    raise NoBothSides(
+        "a loop makes too few turns at all sizes that were tried to compare them", few.line, "give an example for which it makes at least three turns: a larger size, or data in which the model finds something"
+    )
 
 
 def _with_other_data(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run | None:

@@ -25,12 +25,13 @@ _DEEP = 32
 
 
 class NoBothSides(Exception):
-    """A branch whose sides cannot both be in a file: why, and its line."""
+    """A branch whose sides cannot both be in a file: why, its line, and the way out, if it is another one than that of all branches."""
 
-    def __init__(self, message: str, line: Any) -> None:
+    def __init__(self, message: str, line: Any, help: str | None = None) -> None:
         text = f": `{line.text}`" if line is not None else ""
         super().__init__(message + text)
         self.line = line
+        self.help = help
         #: The line of a branch that may have both sides.
         self.branch: Any = None
 
