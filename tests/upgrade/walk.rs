@@ -158,13 +158,18 @@ impl Project {
         size
     }
 
-    /// Writes by hand what the report on an opset asks for, and nothing else. `Err`: what is wrong then, or differs from the project of today.
+    /// Writes by hand what the report on the next opset asks for, and nothing else. `Err`: what is wrong then, or differs from the project of today.
     pub fn write_by_hand(&self, report: &str, opset: u32) -> Result<(), String> {
+        self.write_all_by_hand(report, opset - 1, opset)
+    }
+
+    /// The same for all opsets after one.
+    pub fn write_all_by_hand(&self, report: &str, after: u32, opset: u32) -> Result<(), String> {
         let with = asked(report);
         let is_measured = report.contains("runtimes/facts.py");
         let scratch = tempfile::tempdir().unwrap();
-        let measured = if is_measured { opset } else { opset - 1 };
-        let made = Written { opset, by_hand: opset - 1, measured, with: &with }.write(scratch.path());
+        let measured = if is_measured { opset } else { after };
+        let made = Written { opset, by_hand: after, measured, with: &with }.write(scratch.path());
         for generated in ["schemas/onnx.txt", "opsets.toml"] {
             let lines = |folder: &Path| fs::read_to_string(folder.join(generated)).unwrap();
             let (own, wanted) = (lines(&self.mappings()), lines(&made));
