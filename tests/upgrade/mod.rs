@@ -10,6 +10,7 @@ mod walk;
 const FIRST: u32 = 24;
 
 mod python {
+    use std::collections::BTreeMap;
     use std::fmt::Write as _;
     use std::fs;
     use std::path::Path;
@@ -17,12 +18,22 @@ mod python {
     use aten2onnx_opmap::schema::Schemas;
 
     use super::FIRST;
-    use super::walk::{Project, Size, Written, asked, files, release, text};
+    use super::walk::{Project, Size, Written, asked, files, text};
     use crate::common;
     use crate::docs::blocks;
 
     /// The marks of the table in the page.
     const MARKS: [&str; 2] = ["<!-- tests/upgrade -->\n", "<!-- tests/upgrade ends -->"];
+
+    /// The release of ONNX that the Python of the tests has, which knows all opsets.
+    fn release() -> String {
+        common::python("import onnx; print(onnx.__version__)", &[])
+    }
+
+    /// A project whose newest opset is this.
+    fn project_of(opset: u32) -> Project {
+        Project::of(opset, common::interpreter())
+    }
 
     fn newest() -> u32 {
         Schemas::load(&common::root().join("mappings")).unwrap().opsets.max
@@ -32,7 +43,7 @@ mod python {
     #[test]
     fn history_repeats_itself() {
         let version = release();
-        let project = Project::of(FIRST);
+        let project = project_of(FIRST);
         let mut table = String::from(
             "| opset | new and changed operators | by the command | by hand: rules and facts | by hand: items asked for | measured again: targets |\n\
              | --- | --- | --- | --- | --- | --- |\n",
@@ -46,7 +57,9 @@ mod python {
             let targets = sizes(&project, "mappings/targets");
             let by_hand = sizes(&project, ":!mappings/targets");
             let operators = report.lines().filter(|line| line.starts_with("### ")).count();
-            let count = asked(&report).iter().filter(|item| is_written(item)).count();
+            let (before, after) = (files(&project_of(opset - 1).mappings()), files(&project.mappings()));
+            let is_new = |item: &&String| is_written(item, &after) && !is_written(item, &before);
+            let count = asked(&report).iter().filter(is_new).count();
             let cells = [by_command, by_hand].map(shown);
             let _ = writeln!(
                 table,
@@ -64,9 +77,8 @@ mod python {
         page(&table);
     }
 
-    /// Whether today's mappings have an item.
-    fn is_written(item: &str) -> bool {
-        let mappings = files(&common::root().join("mappings"));
+    /// Whether mappings have an item.
+    fn is_written(item: &str, mappings: &BTreeMap<String, String>) -> bool {
         let has = |text: &str| mappings.iter().any(|(name, file)| !name.starts_with("schemas") && file.contains(text));
         match item.split_whitespace().collect::<Vec<_>>().as_slice() {
             ["entry", op] => has(&format!("\n{op} = {{")),
@@ -112,7 +124,7 @@ mod python {
     /// Whatever a report does not ask for, although it is needed, is found.
     #[test]
     fn a_report_that_does_not_ask_for_a_rule_leads_nowhere() {
-        let project = Project::of(25);
+        let project = project_of(25);
         let report = project.import(&release(), 26);
         project.commit();
         assert_eq!(project.write_by_hand(&report, 26), Ok(()));
@@ -136,7 +148,7 @@ mod python {
     /// What is imported is undone by git, is not imported twice, and is not written by `--dry-run`.
     #[test]
     fn an_import_is_undone_by_git_and_can_be_repeated() {
-        let project = Project::of(newest() - 1);
+        let project = project_of(newest() - 1);
         let (version, before) = (release(), files(&project.mappings()));
         let dry = project.run(&["import-onnx", &version, "--dry-run"]);
         assert!(dry.status.success() && text(&dry).contains("nothing is written"), "{}", text(&dry));
@@ -156,7 +168,7 @@ mod python {
     #[test]
     fn skeletons_and_examples_pass_the_compiler() {
         for opset in FIRST + 1..=newest() {
-            let project = Project::of(opset - 1);
+            let project = project_of(opset - 1);
             let report = project.import(&release(), opset);
             // Entries and headers are written; lowerings are not.
             let is_fact = |item: &String| {
@@ -164,8 +176,10 @@ mod python {
             };
             let with: Vec<String> = asked(&report).into_iter().filter(is_fact).collect();
             let scratch = tempfile::tempdir().unwrap();
-            let base =
-                files(&Written { opset, by_hand: opset - 1, measured: opset - 1, with: &with }.write(scratch.path()));
+            let base = files(
+                &Written { opset, by_hand: opset - 1, measured: opset - 1, with: &with }
+                    .write(&common::interpreter(), scratch.path()),
+            );
             let attempt = |is_same: bool| {
                 base.iter().for_each(|(name, text)| fs::write(project.mappings().join(name), text).unwrap());
                 let count = put(&report, &project.mappings(), is_same);
@@ -216,7 +230,7 @@ mod python {
         let walk: Vec<blocks::Block> = page.blocks.into_iter().filter(is_walk).collect();
         let imports = walk.iter().rposition(|block| block.text.contains("import-onnx")).expect("a block imports");
         let opset = newest();
-        let project = Project::of(opset - 1);
+        let project = project_of(opset - 1);
         fs::create_dir(project.folder().join("docs")).unwrap();
         for name in ["docs/operators.md", "docs/verified.json"] {
             fs::copy(common::root().join(name), project.folder().join(name)).unwrap();
@@ -244,7 +258,7 @@ mod python {
             return;
         }
         let opsets = Schemas::load(&common::root().join("mappings")).unwrap().opsets;
-        let project = Project::of(FIRST);
+        let project = project_of(FIRST);
         let mut reports = String::new();
         for opset in FIRST + 1..=opsets.max {
             let version = &opsets.opsets[&opset].onnx;

@@ -7,11 +7,6 @@ use std::process::{Command, Output};
 
 use crate::common;
 
-/// The release of ONNX that the Python of the tests has, which knows all opsets.
-pub fn release() -> String {
-    common::python("import onnx; print(onnx.__version__)", &[])
-}
-
 /// The command, which `tests/run` has built.
 pub fn codegen() -> Command {
     let program = Path::new(env!("CARGO_BIN_EXE_aten2onnx")).with_file_name("aten2onnx-codegen");
@@ -43,9 +38,9 @@ pub fn of_opset(opset: u32) -> Written<'static> {
 
 impl Written<'_> {
     /// Writes them to `OUT/mappings`, which does not exist yet.
-    pub fn write(&self, out: &Path) -> PathBuf {
+    pub fn write(&self, interpreter: &Path, out: &Path) -> PathBuf {
         let target = out.join("mappings");
-        let mut python = Command::new(common::interpreter());
+        let mut python = Command::new(interpreter);
         python.arg(common::root().join("tests/upgrade/limit.py")).arg(common::root().join("mappings")).arg(&target);
         python.arg(self.opset.to_string());
         python.args(["--written", &self.by_hand.to_string(), "--measured", &self.measured.to_string()]);
@@ -78,6 +73,7 @@ pub fn files(folder: &Path) -> BTreeMap<String, String> {
 /// A project in git with nothing but mappings.
 pub struct Project {
     folder: tempfile::TempDir,
+    interpreter: PathBuf,
 }
 
 /// How much changed.
@@ -90,10 +86,10 @@ pub struct Size {
 
 impl Project {
     /// One whose newest opset is this.
-    pub fn of(opset: u32) -> Project {
+    pub fn of(opset: u32, interpreter: PathBuf) -> Project {
         let folder = tempfile::tempdir().unwrap();
-        of_opset(opset).write(folder.path());
-        let project = Project { folder };
+        of_opset(opset).write(&interpreter, folder.path());
+        let project = Project { folder, interpreter };
         project.git(&["init", "--quiet"]);
         project.commit();
         project
@@ -124,7 +120,7 @@ impl Project {
     /// The command in this project.
     pub fn run(&self, arguments: &[&str]) -> Output {
         let mut command = codegen();
-        command.args(arguments).current_dir(self.folder()).env("ATEN2ONNX_PYTHON", common::interpreter());
+        command.args(arguments).current_dir(self.folder()).env("ATEN2ONNX_PYTHON", &self.interpreter);
         command.output().unwrap()
     }
 
@@ -135,7 +131,7 @@ impl Project {
         let path = std::env::join_paths(std::iter::once(program).chain(std::env::split_paths(&inherited))).unwrap();
         let mut shell = Command::new("sh");
         shell.args(["-e", "-c", script]).current_dir(self.folder()).env("PATH", path);
-        shell.env("ATEN2ONNX_PYTHON", common::interpreter()).output().unwrap()
+        shell.env("ATEN2ONNX_PYTHON", &self.interpreter).output().unwrap()
     }
 
     /// Imports the opsets up to this one, and returns the report.
@@ -169,7 +165,7 @@ impl Project {
         let is_measured = report.contains("runtimes/facts.py");
         let scratch = tempfile::tempdir().unwrap();
         let measured = if is_measured { opset } else { after };
-        let made = Written { opset, by_hand: after, measured, with: &with }.write(scratch.path());
+        let made = Written { opset, by_hand: after, measured, with: &with }.write(&self.interpreter, scratch.path());
         for generated in ["schemas/onnx.txt", "opsets.toml"] {
             let lines = |folder: &Path| fs::read_to_string(folder.join(generated)).unwrap();
             let (own, wanted) = (lines(&self.mappings()), lines(&made));
@@ -188,7 +184,7 @@ impl Project {
             return Err(text(&check));
         }
         let other = tempfile::tempdir().unwrap();
-        let (own, wanted) = (files(&self.mappings()), files(&of_opset(opset).write(other.path())));
+        let (own, wanted) = (files(&self.mappings()), files(&of_opset(opset).write(&self.interpreter, other.path())));
         let differing: Vec<&String> =
             wanted.iter().filter(|(name, text)| own.get(*name) != Some(text)).map(|(name, _)| name).collect();
         if differing.is_empty() { Ok(()) } else { Err(format!("differs from opset {opset} of today: {differing:?}")) }

@@ -109,7 +109,7 @@ fn tools(root: &Path) -> PathBuf {
 
 fn python(root: &Path) -> PathBuf {
     let own = root.join(if cfg!(windows) { ".venv/Scripts/python.exe" } else { ".venv/bin/python" });
-    match std::env::var_os("ATEN2ONNX_PYTHON") {
+    match std::env::var_os("ATEN2ONNX_PYTHON").filter(|chosen| !chosen.is_empty()) {
         Some(chosen) => chosen.into(),
         None if own.is_file() => own,
         None => PathBuf::from(if cfg!(windows) { "python" } else { "python3" }),

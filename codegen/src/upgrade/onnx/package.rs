@@ -30,14 +30,11 @@ pub fn release(version: &str, after: u32, python: &Path, tools: &Path) -> Result
     if !script.is_file() {
         return Err(format!("{}: there is no such file: run the command in a checkout of aten2onnx", script.display()));
     }
-    let folder = tempfile::tempdir().map_err(|e| format!("a temporary folder: {e}"))?;
+    let folder = Scratch::new()?;
     let found = installed(python)?;
-    let python = if found.as_deref() == Some(version) {
-        python.to_owned()
-    } else {
-        environment(version, python, folder.path())?
-    };
-    let out = folder.path().join("release.json");
+    let python =
+        if found.as_deref() == Some(version) { python.to_owned() } else { environment(version, python, &folder.0)? };
+    let out = folder.0.join("release.json");
     let mut asked = Command::new(&python);
     asked.args(["-W", "ignore"]).arg(&script).args(["--after", &after.to_string(), "--out"]).arg(&out);
     let output = run(asked.env("PYTHONDONTWRITEBYTECODE", "1"), &python)?;
@@ -53,6 +50,26 @@ pub fn release(version: &str, after: u32, python: &Path, tools: &Path) -> Result
             "onnx {version} was asked for, and {} was installed: write the version as it is released",
             said.onnx
         )),
+    }
+}
+
+/// A folder that is deleted when this is dropped.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    /// A new one, whose name no other process has.
+    fn new() -> Result<Scratch, String> {
+        let folder = std::env::temp_dir().join(format!("aten2onnx-onnx-{}", std::process::id()));
+        fs::create_dir(&folder)
+            .map_err(|e| format!("{}: {e}: delete it, if no import is running", folder.display()))?;
+        Ok(Scratch(folder))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Nothing else can be done about what cannot be deleted.
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
