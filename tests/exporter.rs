@@ -394,7 +394,7 @@ mod slow {
         fs::copy(data("models/mobilenet_like.pt2"), folder.path().join("model.pt2")).unwrap();
         fs::create_dir(folder.path().join("own")).unwrap();
         let mut count = 0;
-        for block in page.blocks {
+        for block in page.blocks.into_iter().filter(|block| block.section.starts_with("1. ")) {
             if block.language == "opmap" {
                 let name = Path::new(&block.rest).file_name().unwrap();
                 fs::write(folder.path().join("own").join(name), &block.text).unwrap();

@@ -42,5 +42,7 @@ mod tiers;
 mod together;
 mod torchscript;
 mod units;
+#[cfg(unix)]
+mod upgrade;
 mod verify;
 mod writer;

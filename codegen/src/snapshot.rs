@@ -26,9 +26,25 @@ pub fn merged(old: &str, new: &str) -> Result<(String, Vec<String>), String> {
         new.versions.extend(old.versions.get(&key).map(|text| (key.clone(), text.clone())));
         new.order.insert(place, key);
     }
-    let blocks = new.order.iter().filter_map(|key| new.versions.get(key));
-    let text: Vec<&str> = [&new.head, &new.groups].into_iter().chain(blocks).map(String::as_str).collect();
-    Ok((text.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n") + "\n", added))
+    Ok((new.text(), added))
+}
+
+/// A snapshot without the versions after an opset.
+pub fn up_to(text: &str, opset: u32) -> String {
+    let mut parts = Parts::of(text);
+    parts.order.retain(|key| order(key).1 <= opset);
+    let newest = parts.order.iter().map(|key| order(key).1).max().unwrap_or(0);
+    let head: Vec<String> = parts.head.lines().map(|line| limited(line, newest)).collect();
+    parts.head = head.join("\n");
+    parts.text()
+}
+
+/// `.. in the default domain up to opset 28.` with another number.
+fn limited(line: &str, newest: u32) -> String {
+    match line.rsplit_once("up to opset ") {
+        Some((before, _)) => format!("{before}up to opset {newest}."),
+        None => line.to_owned(),
+    }
 }
 
 /// Operators by name, their versions by number.
@@ -63,11 +79,17 @@ impl Parts {
         }
         parts
     }
+
+    fn text(&self) -> String {
+        let blocks = self.order.iter().filter_map(|key| self.versions.get(key));
+        let parts = [&self.head, &self.groups].into_iter().chain(blocks).filter(|part| !part.is_empty());
+        parts.map(String::as_str).collect::<Vec<_>>().join("\n\n") + "\n"
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::merged;
+    use super::{merged, up_to};
 
     const OLD: &str = "# old\n\n@floats = float double\n\nAbs 1\n  in X: T\n\nGone 3\n  in X: T\n";
 
@@ -81,6 +103,16 @@ mod tests {
         // Again: nothing is new.
         assert_eq!(merged(&text, new)?, (text.clone(), Vec::new()));
         Ok(())
+    }
+
+    #[test]
+    fn newer_opsets_can_be_left_for_later() {
+        let text = "# All versions up to opset 29.\n# Source.\n\nAbs 1\n  in X: T\n\nAbs 29\n  in X: T\n\nZeta 28\n  in X: T\n";
+        assert_eq!(
+            up_to(text, 28),
+            "# All versions up to opset 28.\n# Source.\n\nAbs 1\n  in X: T\n\nZeta 28\n  in X: T\n"
+        );
+        assert_eq!(up_to(text, 29), text);
     }
 
     #[test]

@@ -109,10 +109,10 @@ fn a_snapshot_that_lost_an_operator_names_the_rules_that_need_it() {
     let items: Vec<&str> = old.split("\n\n").filter(|item| !item.starts_with("Relu ")).collect();
     let new = folder.path().join("new.txt");
     fs::write(&new, items.join("\n\n")).unwrap();
-    let report = run(folder.path(), &["import-onnx", new.to_str().unwrap()]);
+    let report = run(folder.path(), &["import-onnx", "--dry-run", new.to_str().unwrap()]);
     let text = String::from_utf8_lossy(&report.stdout);
-    assert!(text.contains("Relu") && text.contains("aten/rules.opmap"), "{text}");
-    assert_eq!(fs::read_to_string(folder.path().join("schemas/onnx.txt")).unwrap(), old, "only --write writes");
+    assert!(text.contains("`Relu 14`: aten/rules.opmap"), "{text}");
+    assert_eq!(fs::read_to_string(folder.path().join("schemas/onnx.txt")).unwrap(), old, "--dry-run writes nothing");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_new_snapshot_is_added_and_a_wrong_one_changes_nothing() {
     let new = folder.path().join("new.txt");
     let write = |text: &str| {
         fs::write(&new, text).unwrap();
-        run(folder.path(), &["import-onnx", "--write", new.to_str().unwrap()])
+        run(folder.path(), &["import-onnx", new.to_str().unwrap()])
     };
     // One that lost an operator loses none here, and the walk can be repeated.
     let items: Vec<&str> = old.split("\n\n").filter(|item| !item.starts_with("Relu ")).collect();
@@ -154,6 +154,29 @@ fn a_new_snapshot_is_added_and_a_wrong_one_changes_nothing() {
     }
     let text = said(&write(&old.replace("Relu 14 function\n", "Relu 14 function\n  in Z: T\n")), 2);
     assert!(text.contains("Relu 14") && text.contains("correct it by hand"), "{text}");
+}
+
+#[test]
+fn a_release_that_cannot_be_had_changes_nothing() {
+    let folder = folder(RELU);
+    let before = fs::read_to_string(folder.path().join("schemas/onnx.txt")).unwrap();
+    let empty = folder.path().join("empty.txt");
+    fs::write(&empty, "").unwrap();
+    let damaged = folder.path().join("damaged.txt");
+    fs::write(&damaged, before.replacen("  in X: T", "  inn X: T", 1)).unwrap();
+    let wrong: [(&[&str], &str); 5] = [
+        (&["nowhere.txt"], "nowhere.txt: there is no such file, and it is no version such as 1.23.0"),
+        (&["1.24"], "no/such/python: there is no such program: name a Python with `--python` or ATEN2ONNX_PYTHON"),
+        (&["latest"], "latest: there is no such file"),
+        (&[empty.to_str().unwrap()], "empty.txt: there is no operator in it"),
+        (&[damaged.to_str().unwrap()], "damaged.txt: line"),
+    ];
+    for (arguments, message) in wrong {
+        let text = said(&run(folder.path(), &[&["import-onnx", "--python", "no/such/python"], arguments].concat()), 2);
+        assert!(text.contains(message), "{arguments:?}:\n{text}");
+        assert_eq!(fs::read_to_string(folder.path().join("schemas/onnx.txt")).unwrap(), before);
+        assert!(!folder.path().join("schemas/onnx.new").exists());
+    }
 }
 
 /// `tests/run --fast` leaves it out, because it takes long.

@@ -1,7 +1,9 @@
 //! The upgrade reports, for small snapshots.
 #![allow(clippy::unwrap_used)]
 
-use aten2onnx_codegen::upgrade::{aten_report, onnx_report};
+use aten2onnx_codegen::upgrade::aten_report;
+use aten2onnx_codegen::upgrade::onnx::touched::Touched;
+use aten2onnx_codegen::upgrade::onnx::{Release, Said, onnx_report};
 use aten2onnx_opmap::schema::aten::AtenSchemas;
 use aten2onnx_opmap::schema::onnx::OnnxSchemas;
 
@@ -114,16 +116,52 @@ aten::two(Tensor b, Tensor a) -> Tensor
 
 fn uses(name: &str) -> Vec<String> {
     match name {
-        "Celu" | "Shape" | "aten::foo" => vec!["aten/activation.opmap".into(), "onnx/activation.opmap".into()],
-        "Gone" | "aten::gone" => vec!["aten/old.opmap".into()],
+        "aten::foo" => vec!["aten/activation.opmap".into(), "onnx/activation.opmap".into()],
+        "aten::gone" => vec!["aten/old.opmap".into()],
         _ => vec![],
     }
 }
 
+/// What a release says beside its schemas.
+const SAID: &str = r#"{
+    "onnx": "1.23.0",
+    "releases": {"27": ["1.22.0", 13], "28": ["1.23.0", 14]},
+    "snapshot": "",
+    "texts": {"Pow 28": ["-Both have one dtype.", "+The dtypes may differ."], "Fresh 27": ["+It is new."]},
+    "bodies": {"Fresh 27": "Fresh (X) => (Y)\n{\n   Y = Celu (X)\n}", "Celu 28": "it depends on the call"},
+    "tests": {
+        "Fresh 27": {"count": 9, "calls": [
+            {"name": "test_fresh", "example": "Fresh(f32[2], k_i = 1)"},
+            {"name": "test_fresh_int2", "words": "Fresh(X: int2[2]; k = 1): there is no tensor of int2 in an example"}
+        ]},
+        "Celu 28": {"count": 1, "calls": [{"name": "test_celu", "example": "Celu(f64[2])"}]}
+    }
+}"#;
+
+fn touched() -> Touched {
+    let mut touched = Touched::default();
+    touched.add_own("Celu", "lower Celu before 12", "onnx/activation.opmap");
+    touched.add_own("Shape", "lower Shape avoided", "onnx/shape.opmap");
+    touched.add_call("Celu", "aten::celu", "aten/activation.opmap");
+    touched.add_call("Gone", "aten::gone", "aten/old.opmap");
+    touched.add_target("Celu", "burn");
+    touched
+}
+
+/// The report on a release, with what it says beside its schemas or without.
+fn report(old: &str, new: &str, said: Option<&Said>) -> String {
+    let (old, new) = (OnnxSchemas::parse(old).unwrap(), OnnxSchemas::parse(new).unwrap());
+    onnx_report(&Release { old: &old, new: &new, touched: &touched(), said })
+}
+
 #[test]
 fn a_new_onnx() {
-    let (old, new) = (OnnxSchemas::parse(OLD_ONNX).unwrap(), OnnxSchemas::parse(NEW_ONNX).unwrap());
-    insta::assert_snapshot!(onnx_report(&old, &new, &uses));
+    insta::assert_snapshot!(report(OLD_ONNX, NEW_ONNX, Some(&Said::parse(SAID).unwrap())));
+}
+
+#[test]
+fn a_new_snapshot_of_onnx() {
+    insta::assert_snapshot!(report(OLD_ONNX, NEW_ONNX, None));
 }
 
 #[test]
@@ -134,8 +172,7 @@ fn a_new_torch() {
 
 #[test]
 fn nothing_new() {
-    let onnx = OnnxSchemas::parse(OLD_ONNX).unwrap();
-    assert_eq!(onnx_report(&onnx, &onnx, &uses), "# ONNX operators: opset 12\n\nNothing changed.\n");
+    assert_eq!(report(OLD_ONNX, OLD_ONNX, None), "# ONNX operators: opset 12\n\nNothing changed.\n");
     let aten = AtenSchemas::parse(OLD_ATEN).unwrap();
     let nothing = "# PyTorch operators: 0 changed, 0 removed, 0 added\n\nNothing changed.\n";
     assert_eq!(aten_report(&aten, &aten, &uses), nothing);

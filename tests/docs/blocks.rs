@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 pub struct Block {
     /// The file and the line, for messages.
     pub at: String,
+    /// The heading of the second level above it, without marks.
+    pub section: String,
     /// The first word after the fence.
     pub language: String,
     /// The rest of the line after the fence: a file, or `no-run: REASON`.
@@ -38,14 +40,15 @@ fn page(root: &Path, path: &Path) -> Page {
     let name = path.strip_prefix(root).unwrap().display().to_string();
     let text = std::fs::read_to_string(path).unwrap();
     let mut blocks: Vec<Block> = Vec::new();
-    let mut indent = None;
+    let (mut indent, mut section) = (None, String::new());
     for (number, line) in text.lines().enumerate() {
         let content = line.trim_start();
         match (indent, content.strip_prefix("```")) {
             (None, Some(head)) => {
                 let (language, rest) = head.split_once(' ').unwrap_or((head, ""));
                 let (language, rest) = (language.to_owned(), rest.trim().to_owned());
-                blocks.push(Block { at: format!("{name}:{}", number + 1), language, rest, text: String::new() });
+                let at = format!("{name}:{}", number + 1);
+                blocks.push(Block { at, section: section.clone(), language, rest, text: String::new() });
                 indent = Some(line.len() - content.len());
             }
             (Some(_), Some(_)) => indent = None,
@@ -54,7 +57,11 @@ fn page(root: &Path, path: &Path) -> Page {
                 block.text.push_str(line.get(width..).unwrap_or_default());
                 block.text.push('\n');
             }
-            (None, None) => {}
+            (None, None) => {
+                if let Some(heading) = line.strip_prefix("## ") {
+                    heading.clone_into(&mut section);
+                }
+            }
         }
     }
     assert!(indent.is_none(), "{name}: a code block does not end");

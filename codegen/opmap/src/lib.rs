@@ -45,6 +45,7 @@ pub mod types;
 pub mod visit;
 pub mod vocabulary;
 
+pub use check::lower_header;
 pub use checked::{Checked, check_dir, check_sources, check_with_base};
 pub use recheck::Recheck;
 

@@ -12,6 +12,7 @@ mod explorer;
 mod exporter;
 mod fmt;
 mod import;
+mod import_onnx;
 mod lsp;
 mod matrix;
 mod mutants;
@@ -51,7 +52,7 @@ enum Command {
     Fmt(fmt::Args),
     Expand(expand::Args),
     Matrix(matrix::Args),
-    ImportOnnx(import::OnnxArgs),
+    ImportOnnx(import_onnx::Args),
     ImportAten(import::AtenArgs),
     Dump(dump::Args),
     Exporter(exporter::Args),
@@ -75,7 +76,7 @@ pub fn main() -> ExitCode {
         Command::Fmt(args) => fmt::run(mappings, args),
         Command::Expand(args) => expand::run(mappings, args),
         Command::Matrix(args) => matrix::run(mappings, args),
-        Command::ImportOnnx(args) => import::onnx(mappings, args),
+        Command::ImportOnnx(args) => import_onnx::run(mappings, args),
         Command::ImportAten(args) => import::aten(mappings, args),
         Command::Dump(args) => dump::run(mappings, args),
         Command::Exporter(args) => exporter::run(mappings, args),

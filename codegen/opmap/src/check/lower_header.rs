@@ -81,7 +81,7 @@ fn header_version<'a>(
 }
 
 /// The names in the header of a `lower` or `raise`: `data, axes, keepdims_i`.
-pub(crate) fn lower_header(version: &Version) -> String {
+pub fn lower_header(version: &Version) -> String {
     lower_params(version).iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 

@@ -40,7 +40,7 @@ use crate::types::Ty;
 
 use before::Before;
 use helpers::Helpers;
-pub(crate) use lower_header::lower_header;
+pub use lower_header::lower_header;
 use scope::{Scopes, Use};
 
 /// The declarations and facts that every rule may refer to.
