@@ -8,7 +8,7 @@ use aten2onnx_opmap::source::Sources;
 use aten2onnx_opmap::{Checked, check_with_base, render};
 
 use super::tables::MAPPINGS;
-use super::{ExternFn, MappingFiles, Run, extern_of_build};
+use super::{ExternFn, MappingFiles, Run, extern_of_build, facts};
 use aten2onnx_core::error::{Error, Kind, Result};
 
 impl MappingFiles {
@@ -30,9 +30,7 @@ impl MappingFiles {
         for path in paths {
             read(path, &mut own)?;
         }
-        let schemas =
-            Schemas::from_files(&mut MAPPINGS.iter().map(|(name, _)| *name), &|name| built_in(name).map(str::to_owned))
-                .map_err(Error::internal)?;
+        let schemas = built_schemas()?;
         let mut base = Sources::default();
         for (name, text) in MAPPINGS.iter().filter(|(name, _)| name.ends_with(".opmap")) {
             base.add(format!("mappings/{name}"), *text);
@@ -50,8 +48,26 @@ impl MappingFiles {
     pub fn replacing(mappings: &Path) -> Result<MappingFiles> {
         let schemas = Schemas::load(mappings).map_err(Error::input)?;
         let own = Sources::read_dir(mappings).map_err(|error| Error::from(error).at(mappings.display().to_string()))?;
-        without_errors(check_with_base(Sources::default(), own, schemas).into(), &[], Run::All)
+        let files = without_errors(check_with_base(Sources::default(), own, schemas).into(), &[], Run::All)?;
+        Ok(MappingFiles { folder: Some(mappings.to_owned()), ..files })
     }
+
+    /// Like `replacing`, and the facts about ONNX and its runtimes are those of the folder too, for the whole process: what a developer
+    /// changes there needs no build.
+    ///
+    /// # Errors
+    /// As for `load`; and where the facts of another folder are in use, or one differs that has to be compiled.
+    pub fn replacing_facts(mappings: &Path) -> Result<MappingFiles> {
+        let files = MappingFiles::replacing(mappings)?;
+        facts::use_facts(&files.checked.schemas, &built_schemas()?)?;
+        Ok(files)
+    }
+}
+
+/// The schemas and facts, as they were when the program was built.
+pub(super) fn built_schemas() -> Result<Schemas> {
+    let mut names = MAPPINGS.iter().map(|(name, _)| *name);
+    Schemas::from_files(&mut names, &|name| built_in(name).map(str::to_owned)).map_err(Error::internal)
 }
 
 impl MappingFiles {
