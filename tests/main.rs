@@ -17,6 +17,7 @@ mod elsewhere;
 mod examples;
 #[cfg(unix)]
 mod exporter;
+mod facts;
 #[cfg(unix)]
 mod files;
 mod floors;
@@ -43,4 +44,6 @@ mod together;
 mod torchscript;
 mod units;
 mod verify;
+#[cfg(unix)]
+mod walks;
 mod writer;

@@ -30,7 +30,7 @@ TENSORS = [
     ((2, 3), torch.bool), ((4, 4), torch.uint8), ((4, 4), torch.int8), ((2, 3), torch.complex64),
 ]
 #: What is tried for numbers and lists of numbers.
-NUMBERS = (1, 0, 2)
+NUMBERS = (1, 0, 2, 3)
 #: How long a call may take, in seconds.
 LIMIT = 20
 

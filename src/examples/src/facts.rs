@@ -14,12 +14,41 @@ const BUILT: &str = include_str!("differences.toml");
 
 /// The words of `when` and `accept`, which differences.py explains. A test compares both.
 const WHEN: [&str; 18] = [
-    "bytes", "complex", "constant", "empty", "falling", "half", "indefinite", "infinite", "infinite matrix", "integers", "kept", "large", "nan",
-    "narrow", "near", "no products", "singular", "unsorted",
+    "bytes",
+    "complex",
+    "constant",
+    "empty",
+    "falling",
+    "half",
+    "indefinite",
+    "infinite",
+    "infinite matrix",
+    "integers",
+    "kept",
+    "large",
+    "nan",
+    "narrow",
+    "near",
+    "no products",
+    "singular",
+    "unsorted",
 ];
 const ACCEPT: [&str; 15] = [
-    "any order", "as halves", "bags before", "equals", "images", "lines", "moved", "not finite", "other than nan", "rounding", "touched",
-    "touched floats", "uncertain", "within", "written paths",
+    "any order",
+    "as halves",
+    "bags before",
+    "equals",
+    "images",
+    "lines",
+    "moved",
+    "not finite",
+    "other than nan",
+    "rounding",
+    "touched",
+    "touched floats",
+    "uncertain",
+    "within",
+    "written paths",
 ];
 
 #[derive(Deserialize)]
@@ -83,7 +112,8 @@ pub fn checkout_text(
     built: &'static str,
     check: &dyn Fn(&str) -> Result<(), String>,
 ) -> Result<Cow<'static, str>> {
-    let Some(path) = mappings.map(|folder| folder.parent().map_or_else(|| folder.join("..").join(file), |root| root.join(file)))
+    let Some(path) =
+        mappings.map(|folder| folder.parent().map_or_else(|| folder.join("..").join(file), |root| root.join(file)))
     else {
         return Ok(Cow::Borrowed(built));
     };
@@ -109,8 +139,10 @@ mod tests {
     fn keys(table: &str) -> Vec<&'static str> {
         let text = DIFFERENCES_PY.split_once(&format!("\n{table} = {{\n")).map_or("", |(_, rest)| rest);
         let text = text.split("\n}\n").next().unwrap_or_default();
-        let mut keys: Vec<&str> =
-            text.lines().filter_map(|line| line.strip_prefix("    \"")?.split_once("\":").map(|(word, _)| word)).collect();
+        let mut keys: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("    \"")?.split_once("\":").map(|(word, _)| word))
+            .collect();
         keys.sort_unstable();
         keys
     }
@@ -144,7 +176,11 @@ mod tests {
             std::fs::write(&file, &text)?;
             let said = read().err().unwrap_or_default();
             let line = text.lines().position(|line| line.contains(new)).map_or(0, |at| at + 1);
-            let place = if message.contains("two entries") { "differences.toml:".to_owned() } else { format!("differences.toml:{line}: ") };
+            let place = if message.contains("two entries") {
+                "differences.toml:".to_owned()
+            } else {
+                format!("differences.toml:{line}: ")
+            };
             assert!(said.contains(message) && said.contains(&place), "{line}: {said}");
         }
         assert_eq!(differences(Some(Path::new("no/such/folder"))).map_err(|e| e.to_string()).as_deref(), Ok(BUILT));

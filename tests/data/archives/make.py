@@ -91,7 +91,7 @@ class Encoder(nn.Module):
         return self.layer(x, src_key_padding_mask=mask)
 
 
-@model((x(2, 3, 8, 8),), (x(1, 3, 9, 12, seed=1),), (x(5, 3, 16, 7, seed=2),), shapes={"x": {0: BATCH, 2: Dim("height", min=4, max=64), 3: Dim("width", min=4, max=64)}})
+@model((x(2, 3, 8, 8),), (x(1, 3, 9, 12, seed=1),), (x(5, 3, 16, 7, seed=2),), shapes={"x": {0: BATCH, 2: Dim.AUTO, 3: Dim.AUTO}})
 class DynamicImage(nn.Module):
     def __init__(self):
         super().__init__()

@@ -43,6 +43,11 @@ pub fn snapshot_of(schemas: &aten::AtenSchemas) -> Option<&'static str> {
     Some(file)
 }
 
+/// The file name of the snapshot of a namespace.
+pub fn snapshot_file(namespace: &str) -> Option<&'static str> {
+    ATEN.into_iter().find(|(_, known)| *known == namespace).map(|(file, _)| file)
+}
+
 /// All of it.
 #[derive(Debug, Clone, Default)]
 pub struct Schemas {
@@ -69,15 +74,23 @@ pub struct Schemas {
 }
 
 impl Schemas {
-    /// Reads everything under `mappings/`. An error names the file.
+    /// Reads everything under `mappings/`. An error names the file, and the line where it can be told.
     pub fn load(mappings_dir: &Path) -> Result<Schemas, String> {
+        Schemas::load_with(mappings_dir, &|_| None)
+    }
+
+    /// The same with texts in place of some files, by their paths under `mappings/`.
+    pub fn load_with(mappings_dir: &Path, replaced: &dyn Fn(&str) -> Option<String>) -> Result<Schemas, String> {
         let targets = mappings_dir.join("targets");
         let entries = std::fs::read_dir(&targets).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let entries = entries.map_err(|e| format!("{}: {e}", targets.display()))?;
         let mut names: Vec<String> =
             entries.iter().map(|entry| format!("targets/{}", entry.file_name().to_string_lossy())).collect();
         names.sort();
-        let read = |name: &str| std::fs::read_to_string(mappings_dir.join(name)).map_err(|e| format!("{name}: {e}"));
+        let read = |name: &str| match replaced(name) {
+            Some(text) => Ok(text),
+            None => std::fs::read_to_string(mappings_dir.join(name)).map_err(|e| format!("{name}: {e}")),
+        };
         let schemas = Schemas::from_files(&mut names.iter().map(String::as_str), &read);
         schemas.map_err(|e| format!("{}/{e}", mappings_dir.display()))
     }

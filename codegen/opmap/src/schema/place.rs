@@ -4,10 +4,12 @@
 pub fn placed(name: &str, text: &str, error: &str) -> String {
     let (line, message) = match error.strip_prefix("TOML parse error at line ") {
         Some(rest) => (leading_number(rest), message_of_toml(rest)),
-        None => match error.strip_prefix("line ").and_then(|rest| Some((leading_number(rest)?, rest.split_once(": ")?.1))) {
-            Some((line, message)) => (Some(line), message.to_owned()),
-            None => (line_of_quoted(text, error), error.to_owned()),
-        },
+        None => {
+            match error.strip_prefix("line ").and_then(|rest| Some((leading_number(rest)?, rest.split_once(": ")?.1))) {
+                Some((line, message)) => (Some(line), message.to_owned()),
+                None => (line_of_quoted(text, error), error.to_owned()),
+            }
+        }
     };
     match line {
         Some(line) => format!("{name}:{line}: {message}"),
@@ -22,7 +24,8 @@ fn leading_number(text: &str) -> Option<usize> {
 /// What is wrong: the lines after those that show the place.
 fn message_of_toml(rest: &str) -> String {
     let shown = |line: &&str| line.trim_start().starts_with(|c: char| c == '|' || c.is_ascii_digit());
-    let message: Vec<&str> = rest.lines().skip(1).skip_while(shown).map(str::trim).filter(|line| !line.is_empty()).collect();
+    let message: Vec<&str> =
+        rest.lines().skip(1).skip_while(shown).map(str::trim).filter(|line| !line.is_empty()).collect();
     message.join("; ")
 }
 

@@ -72,7 +72,8 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| index(REPLACED.get().unwrap_or(
 /// Takes a text of facts about runtimes, as the build script writes it, in place of that of the build, for developers who change them. False:
 /// they were replaced before, or read already.
 pub fn replace(text: String) -> bool {
-    REPLACED.set(text.leak()).is_ok() && LazyLock::force(&INDEX).releases.iter().all(|release| release.target().is_some())
+    REPLACED.set(text.leak()).is_ok()
+        && LazyLock::force(&INDEX).releases.iter().all(|release| release.target().is_some())
 }
 
 fn index(text: &'static str) -> Option<Index> {

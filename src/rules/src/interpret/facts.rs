@@ -34,7 +34,9 @@ pub(super) fn use_facts(read: &Schemas, built: &Schemas) -> Result<()> {
         && targets::replace(targets_text::text_of(read));
     match is_first {
         true => Ok(()),
-        false => Err(Error::unsupported("this process uses other facts about ONNX already").help("start another process")),
+        false => {
+            Err(Error::unsupported("this process uses other facts about ONNX already").help("start another process"))
+        }
     }
 }
 
@@ -129,7 +131,8 @@ fn version(version: &onnx::Version, schemas: &Schemas) -> Version {
 
 /// The type variables of a version, then the types that ports name themselves.
 fn types_of(version: &onnx::Version) -> Vec<TypeSet> {
-    let mut sets: Vec<TypeSet> = version.types.iter().map(|variable| type_set(&variable.name, &variable.allowed)).collect();
+    let mut sets: Vec<TypeSet> =
+        version.types.iter().map(|variable| type_set(&variable.name, &variable.allowed)).collect();
     for port in version.inputs.iter().chain(&version.outputs) {
         if sets.iter().all(|set| set.name != port.ty) {
             sets.push(type_set(&port.ty, std::slice::from_ref(&port.ty)));
