@@ -1,11 +1,12 @@
 //! The option `--mappings`.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use aten2onnx_core::error::Result;
 use aten2onnx_rules::Rules;
-use aten2onnx_rules::interpret::MappingFiles;
+use aten2onnx_rules::interpret::{self, MappingFiles};
 
 /// User mapping files.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -21,9 +22,9 @@ impl Mappings {
     pub fn over(&self, build: &Rules) -> Result<Rules> {
         // The folder of the project itself takes the place of what was built from it.
         if let [folder] = self.paths.as_slice()
-            && folder.join("opsets.toml").is_file()
+            && is_project(folder)
         {
-            return Ok(Rules::of_files(Arc::new(MappingFiles::replacing_facts(folder)?)));
+            return Ok(Rules::of_files(Arc::new(MappingFiles::replacing(folder)?)));
         }
         let mut rules = build.clone();
         if self.paths.is_empty() {
@@ -31,5 +32,25 @@ impl Mappings {
         }
         rules.load(&self.paths)?;
         Ok(rules)
+    }
+}
+
+/// Whether it is the folder of the project, with its schemas and facts.
+fn is_project(folder: &Path) -> bool {
+    folder.join("opsets.toml").is_file()
+}
+
+/// Takes the facts of the folder of the project that a command line names, before anything asks for them: options are read by them too.
+pub fn use_facts(args: &[OsString]) -> Result<()> {
+    let named = |(at, arg): (usize, &OsString)| {
+        let text = arg.to_str()?;
+        let (option, value) =
+            text.split_once('=').map_or((text, None), |(option, value)| (option, Some(PathBuf::from(value))));
+        let is_folder = ["--rules", "--mappings"].contains(&option);
+        is_folder.then(|| value.or_else(|| args.get(at + 1).map(PathBuf::from)))?
+    };
+    match args.iter().enumerate().filter_map(named).find(|folder| is_project(folder)) {
+        Some(folder) => interpret::use_facts(&folder),
+        None => Ok(()),
     }
 }

@@ -13,6 +13,9 @@ use aten2onnx_rules::interpret::{built_in, of_build};
 /// Where higher-order operators are handled, which are no rules.
 const HIGHER_ORDER: &str = "src/translate/src/control.rs";
 
+/// Higher-order operators of which nothing is left when a program is translated: the front end and `aten2onnx-prepare` take them away.
+const TAKEN_AWAY: [&str; 2] = ["with_effects", "wrap_with_autocast"];
+
 /// An operator that no rule covers.
 #[derive(Debug)]
 pub struct Missing {
@@ -60,7 +63,8 @@ pub fn without_rule(rules: &Rules, checked: &Checked, met: &str) -> Vec<(String,
         entry.reason = entry.reason.take().or_else(|| rules.unsupported(&schema.name).map(str::to_owned));
     }
     let unknown = |name: &&str| {
-        name.strip_prefix("higher_order::").is_some_and(|operator| !aten2onnx_translate::is_known(operator))
+        let operator = name.strip_prefix("higher_order::");
+        operator.is_some_and(|name| !aten2onnx_translate::is_known(name) && !TAKEN_AWAY.contains(&name))
     };
     for name in met.keys().copied().filter(unknown) {
         let entry = entry(&mut found, name, &met, || HIGHER_ORDER.to_owned());

@@ -73,7 +73,7 @@ pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
 /// The rules of a folder in place of those of the build, or of mapping files over them; and the set that is interpreted.
 pub(super) fn loaded(folder: Option<&Path>, files: &[PathBuf], build: &Rules) -> Result<(Rules, Arc<MappingFiles>)> {
     if let Some(folder) = folder {
-        let set = Arc::new(MappingFiles::replacing_facts(folder)?);
+        let set = Arc::new(MappingFiles::replacing(folder)?);
         return Ok((Rules::of_files(set.clone()), set));
     }
     let mut rules = build.clone();

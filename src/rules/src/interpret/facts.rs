@@ -15,6 +15,11 @@ use aten2onnx_opmap::schema::{Schemas, onnx, targets_text};
 /// The digest of the facts that are in use, if they are not those of the build.
 static USED: OnceLock<u64> = OnceLock::new();
 
+/// Whether other facts than those of the build are in use.
+pub(super) fn are_replaced() -> bool {
+    USED.get().is_some()
+}
+
 /// Takes the facts of schemas from now on, where they differ from those of the build.
 ///
 /// # Errors

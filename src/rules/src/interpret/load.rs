@@ -51,17 +51,24 @@ impl MappingFiles {
         let files = without_errors(check_with_base(Sources::default(), own, schemas).into(), &[], Run::All)?;
         Ok(MappingFiles { folder: Some(mappings.to_owned()), ..files })
     }
+}
 
-    /// Like `replacing`, and the facts about ONNX and its runtimes are those of the folder too, for the whole process: what a developer
-    /// changes there needs no build.
-    ///
-    /// # Errors
-    /// As for `load`; and where the facts of another folder are in use, or one differs that has to be compiled.
-    pub fn replacing_facts(mappings: &Path) -> Result<MappingFiles> {
-        let files = MappingFiles::replacing(mappings)?;
-        facts::use_facts(&files.checked.schemas, &built_schemas()?)?;
-        Ok(files)
+/// Takes the facts about ONNX and its runtimes from a folder of rules and schemas from now on, for the whole process: what a developer changes
+/// there needs no build. It has to be called before they are asked for.
+///
+/// # Errors
+/// The file and line of what is wrong; that the facts of another folder are in use; or that one differs which has to be compiled.
+pub fn use_facts(mappings: &Path) -> Result<()> {
+    let facts = || MAPPINGS.iter().filter(|(name, _)| !name.ends_with(".opmap"));
+    let is_built =
+        |(name, text): &(&str, &str)| std::fs::read_to_string(mappings.join(name)).is_ok_and(|own| own == *text);
+    let known = |name: &str| MAPPINGS.iter().any(|(known, _)| *known == format!("targets/{name}"));
+    let targets = std::fs::read_dir(mappings.join("targets")).into_iter().flatten().flatten();
+    let mut names = targets.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    if !facts::are_replaced() && facts().all(is_built) && names.all(|name| known(&name)) {
+        return Ok(());
     }
+    facts::use_facts(&Schemas::load(mappings).map_err(Error::input)?, &built_schemas()?)
 }
 
 /// The schemas and facts, as they were when the program was built.

@@ -25,7 +25,7 @@ use aten2onnx_opmap::tree::{Kind, Lower, Map, Program};
 use aten2onnx_opmap::{Checked, visit};
 use rustc_hash::FxHashSet;
 
-pub use load::{built_in, built_in_files, of_build};
+pub use load::{built_in, built_in_files, of_build, use_facts};
 pub use value::{CallArgs, FromVal, Val};
 
 use self::tables::EXTERNS;
