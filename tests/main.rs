@@ -17,6 +17,7 @@ mod elsewhere;
 mod examples;
 #[cfg(unix)]
 mod exporter;
+mod facts;
 #[cfg(unix)]
 mod files;
 mod floors;
@@ -45,4 +46,6 @@ mod units;
 #[cfg(unix)]
 mod upgrade;
 mod verify;
+#[cfg(unix)]
+mod walks;
 mod writer;

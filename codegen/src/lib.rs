@@ -6,13 +6,14 @@
 //!
 //! | floor | modules | contents |
 //! |---|---|---|
-//! | reports | `expand`, `matrix`, `mentions`, `snapshot`, `stats`, `upgrade` | what the command prints |
+//! | reports | `expand`, `matrix`, `mentions`, `new_torch`, `snapshot`, `stats`, `upgrade` | what the command prints |
 //! | workspaces | `exporter` | exporters for one opset |
 
 pub mod expand;
 pub mod exporter;
 pub mod matrix;
 pub mod mentions;
+pub mod new_torch;
 pub mod snapshot;
 pub mod stats;
 pub mod upgrade;

@@ -44,7 +44,12 @@ impl Selection {
 
 /// Runs the judge over the records. Returns the failures that are not expected.
 fn judged(records: &[Record], folder: &Path, selection: &Selection) -> Vec<String> {
-    let judge = Judge { python: common::interpreter(), imports: Vec::new(), folder: folder.to_owned() };
+    let judge = Judge {
+        python: common::interpreter(),
+        imports: Vec::new(),
+        folder: folder.to_owned(),
+        mappings: Some(common::root().join("mappings")),
+    };
     let verdicts = judge.judge(records).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(verdicts.len(), records.len());
     let texts: HashMap<usize, &str> = records.iter().map(|record| (record.id, record.text.as_str())).collect();

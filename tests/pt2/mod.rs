@@ -1,5 +1,6 @@
 //! The front end for `.pt2` files and the passes after it.
 
+mod archives;
 mod control;
 mod evidence;
 mod fuzz;

@@ -1,13 +1,16 @@
 """Writes mappings/schemas/met.txt: how often each operator of PyTorch is met, by which `aten2onnx ops --missing` ranks what has no rule.
 
     .venv/bin/python tools/schemas/dump_met.py
+    .venv/bin/python tools/schemas/dump_met.py --reports FILE..    # texts with reports of users; without, the counts that are there stay
 
 A line for each operator (without overload) that is met at all, sorted by name: the name, then
     opinfo=N        samples families of PyTorch's own tests of operators (OpInfo) that are about it
     code=N          calls of a function or method of this name in the sources of transformers and torchvision
+    reports=N       mentions, as aten::NAME, torch.NAME or in backquotes, in reports of users and maintainers about exports
     decomposed      PyTorch composes it of other operators: `run_decompositions()` replaces it
 """
 
+import argparse
 import collections
 import pathlib
 import re
@@ -20,6 +23,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 OUT = pathlib.Path(__file__).resolve().parents[2] / "mappings/schemas/met.txt"
 CALL = re.compile(r"\b(?:torch|F|functional|linalg|fft|special|ops|nested)\.([a-z][a-z0-9_]*)\(|\b[\w\])]+\.([a-z][a-z0-9_]*)\(")
+NAMED = re.compile(r"(?:\b(?:aten::|aten\.|torch\.|F\.|torchvision::|torchvision\.ops\.)|`)([a-z_][a-z0-9_]*)\b(?!\.)")
 # Methods of Python's own types and of modules: a name alone does not tell whose method it is.
 OF_OTHERS = {"copy", "count", "format", "index", "insert", "item", "join", "keys", "pop", "remove", "replace", "search", "set", "sort", "split", "values"}
 
@@ -61,8 +65,18 @@ def is_composed(name):
     return False
 
 
+def reported(paths):
+    """How often each operator is named in texts: aten::name, torch.name, or in backquotes. Without texts, what was counted before."""
+    if not paths:
+        lines = OUT.read_text().splitlines() if OUT.exists() else []
+        return collections.Counter({line.split()[0].split("::")[-1]: int(count) for line in lines for count in re.findall(r" reports=(\d+)", line)})
+    return collections.Counter(name for path in paths for name in NAMED.findall(pathlib.Path(path).read_text(errors="replace")))
+
+
 def main():
-    called, families = calls(), tested()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--reports", nargs="*", default=[], metavar="FILE", help="texts with reports of users")
+    called, families, reports = calls(), tested(), reported(parser.parse_args().reports)
     lines = []
     for name in sorted(operators()):
         plain = name.split("::")[1]
@@ -71,6 +85,8 @@ def main():
             words.append(f"opinfo={families[plain]}")
         if called[plain] and plain not in OF_OTHERS and not name.startswith("prims::"):
             words.append(f"code={called[plain]}")
+        if reports[plain] and not name.startswith("prims::"):
+            words.append(f"reports={reports[plain]}")
         if is_composed(name):
             words.append("decomposed")
         if words:

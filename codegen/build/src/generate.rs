@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use aten2onnx_opmap::schema::Schemas;
+use aten2onnx_opmap::schema::{Schemas, targets_text};
 use aten2onnx_opmap::source::Sources;
 use aten2onnx_opmap::tree::Program;
 use aten2onnx_opmap::{Checked, check_with_base, render};
@@ -25,7 +25,7 @@ pub(crate) fn schema_files(schemas: &Schemas) -> Vec<(String, String)> {
     vec![
         ("schemas.rs".to_owned(), emit::schema_table::emit(schemas)),
         ("facts.rs".to_owned(), emit::facts::emit(schemas)),
-        ("targets.txt".to_owned(), emit::targets::emit(schemas)),
+        ("targets.txt".to_owned(), targets_text::text_of(schemas)),
     ]
 }
 

@@ -244,7 +244,7 @@ fn broken_facts_are_refused() {
     assert_eq!(Promotion::parse("\npromote bool\n").unwrap_err(), "line 2: not a rule of promotion: `promote bool`");
     assert_eq!(Kernels::parse("\naten::relu int8 int5\n").unwrap_err(), "line 2: there is no dtype `int5`");
     let unknown = "min = 9\nmax = 9\ndefault = 9\n[opsets]\n9 = { onnx = \"1\", ir = 4 }\n[[change]]\nop = \"Relu\"\nsince = 15\nkind = \"meaning\"\nwhy = \"\"\n";
-    assert_eq!(Opsets::parse(unknown).unwrap().check(&onnx()).unwrap_err(), "Relu has no version 15");
+    assert_eq!(Opsets::parse(unknown).unwrap().check(&onnx()).unwrap_err(), "`Relu` has no version 15");
 }
 
 #[test]

@@ -11,7 +11,7 @@ mod explain;
 mod explorer;
 mod exporter;
 mod fmt;
-mod import;
+mod import_aten;
 mod import_onnx;
 mod lsp;
 mod matrix;
@@ -53,7 +53,7 @@ enum Command {
     Expand(expand::Args),
     Matrix(matrix::Args),
     ImportOnnx(import_onnx::Args),
-    ImportAten(import::AtenArgs),
+    ImportAten(import_aten::Args),
     Dump(dump::Args),
     Exporter(exporter::Args),
     Explain(explain::Args),
@@ -77,7 +77,7 @@ pub fn main() -> ExitCode {
         Command::Expand(args) => expand::run(mappings, args),
         Command::Matrix(args) => matrix::run(mappings, args),
         Command::ImportOnnx(args) => import_onnx::run(mappings, args),
-        Command::ImportAten(args) => import::aten(mappings, args),
+        Command::ImportAten(args) => import_aten::run(mappings, args),
         Command::Dump(args) => dump::run(mappings, args),
         Command::Exporter(args) => exporter::run(mappings, args),
         Command::Explain(args) => explain::run(args),

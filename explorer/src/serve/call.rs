@@ -82,7 +82,12 @@ fn compared(state: &State, set: &Arc<MappingFiles>, call: &str) -> Result<Vec<St
     let mut lines = tried.failures;
     if let Some(record) = tried.record {
         let folder = tempfile::tempdir()?;
-        let judge = Judge { python: state.python.clone(), imports: Vec::new(), folder: folder.path().to_owned() };
+        let judge = Judge {
+            python: state.python.clone(),
+            imports: Vec::new(),
+            folder: folder.path().to_owned(),
+            mappings: Some(state.rules.clone()),
+        };
         lines.extend(judge.judge(&[record])?.values().flat_map(|verdict| verdict.lines()));
     }
     if lines.is_empty() {

@@ -83,6 +83,10 @@ pub fn main(rules: &Rules) -> ExitCode {
 
 /// Runs a command line, whose first word is the program's name, and returns the exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>, rules: &Rules) -> u8 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    if let Err(error) = mappings::use_facts(&args) {
+        return report::exit_code(Err(error.into()));
+    }
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(usage) => {

@@ -10,6 +10,12 @@ use aten2onnx_opmap::schema::writes::Form;
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::{built_in, of_build};
 
+/// Where higher-order operators are handled, which are no rules.
+const HIGHER_ORDER: &str = "src/translate/src/control.rs";
+
+/// Higher-order operators of which nothing is left when a program is translated: the front end and `aten2onnx-prepare` take them away.
+const TAKEN_AWAY: [&str; 2] = ["with_effects", "wrap_with_autocast"];
+
 /// An operator that no rule covers.
 #[derive(Debug)]
 pub struct Missing {
@@ -19,6 +25,8 @@ pub struct Missing {
     pub met: Met,
     /// Why ONNX cannot express it; None if nobody has looked.
     pub reason: Option<String>,
+    /// The line to start with: the head of a rule, or the file that handles higher-order operators.
+    pub start: String,
 }
 
 /// How often an operator is met: `mappings/schemas/met.txt`.
@@ -28,6 +36,8 @@ pub struct Met {
     pub opinfo: usize,
     /// Calls in the sources of transformers and torchvision.
     pub code: usize,
+    /// Mentions in reports of users.
+    pub reports: usize,
     /// PyTorch composes it of other operators.
     pub decomposed: bool,
 }
@@ -48,30 +58,38 @@ pub fn without_rule(rules: &Rules, checked: &Checked, met: &str) -> Vec<(String,
     let mut found: BTreeMap<String, Missing> = BTreeMap::new();
     for schema in checked.schemas.aten.iter().filter(|schema| !is_covered(schema, checked, rules)) {
         let overload = schema.name.split_once('.').map_or("default", |(_, overload)| overload);
-        add(&mut found, schema.op(), overload, rules.unsupported(&schema.name), &met);
+        let entry = entry(&mut found, schema.op(), &met, || format!("map {schema}"));
+        entry.overloads.push(overload.to_owned());
+        entry.reason = entry.reason.take().or_else(|| rules.unsupported(&schema.name).map(str::to_owned));
     }
     let unknown = |name: &&str| {
-        name.strip_prefix("higher_order::").is_some_and(|operator| !aten2onnx_translate::is_known(operator))
+        let operator = name.strip_prefix("higher_order::");
+        operator.is_some_and(|name| !aten2onnx_translate::is_known(name) && !TAKEN_AWAY.contains(&name))
     };
     for name in met.keys().copied().filter(unknown) {
-        add(&mut found, name, "default", rules.unsupported(name), &met);
+        let entry = entry(&mut found, name, &met, || HIGHER_ORDER.to_owned());
+        entry.overloads.push("default".to_owned());
+        entry.reason = rules.unsupported(name).map(str::to_owned);
     }
     let mut sorted: Vec<(String, Missing)> = found.into_iter().collect();
-    sorted.sort_by_key(|(_, one)| std::cmp::Reverse((one.met.opinfo > 0, one.met.code, one.met.opinfo)));
+    sorted
+        .sort_by_key(|(_, one)| std::cmp::Reverse((one.met.opinfo > 0, one.met.reports, one.met.code, one.met.opinfo)));
     sorted
 }
 
-fn add(
-    found: &mut BTreeMap<String, Missing>,
+/// The entry of an operator. The first overload says how to start.
+fn entry<'f>(
+    found: &'f mut BTreeMap<String, Missing>,
     op: &str,
-    overload: &str,
-    reason: Option<&str>,
     met: &BTreeMap<&str, Met>,
-) {
-    let new = || Missing { overloads: Vec::new(), met: met.get(op).copied().unwrap_or_default(), reason: None };
-    let entry = found.entry(op.to_owned()).or_insert_with(new);
-    entry.overloads.push(overload.to_owned());
-    entry.reason = entry.reason.take().or_else(|| reason.map(str::to_owned));
+    start: impl FnOnce() -> String,
+) -> &'f mut Missing {
+    found.entry(op.to_owned()).or_insert_with(|| Missing {
+        overloads: Vec::new(),
+        met: met.get(op).copied().unwrap_or_default(),
+        reason: None,
+        start: start(),
+    })
 }
 
 /// `aten::relu opinfo=1 code=20 decomposed`
@@ -83,6 +101,7 @@ fn parsed(line: &str) -> Option<(&str, Met)> {
         match word.split_once('=') {
             Some(("opinfo", count)) => met.opinfo = count.parse().ok()?,
             Some(("code", count)) => met.code = count.parse().ok()?,
+            Some(("reports", count)) => met.reports = count.parse().ok()?,
             _ => met.decomposed |= word == "decomposed",
         }
     }
@@ -124,11 +143,19 @@ impl Missing {
             (None, false) => "open".to_owned(),
         };
         let overloads = self.overloads.join(", ");
-        vec![name.to_owned(), overloads, number(self.met.opinfo), number(self.met.code), reason]
+        vec![
+            name.to_owned(),
+            overloads,
+            number(self.met.opinfo),
+            number(self.met.code),
+            number(self.met.reports),
+            reason,
+            self.start.clone(),
+        ]
     }
 }
 
 /// The head of a table.
 pub fn head() -> Vec<String> {
-    ["operator", "overloads", "OpInfo", "calls", "reason"].map(str::to_owned).to_vec()
+    ["operator", "overloads", "OpInfo", "calls", "reports", "reason", "start with"].map(str::to_owned).to_vec()
 }

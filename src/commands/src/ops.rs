@@ -109,10 +109,12 @@ fn without_rules(rules: &Rules, format: Format) -> Result<String> {
         Format::Md => {
             let row = |(name, one): &(String, missing::Missing)| {
                 let mut cells = one.cells(name);
-                cells.iter_mut().take(2).for_each(|cell| *cell = format!("`{cell}`"));
+                for at in [0, 1, 6] {
+                    cells.iter_mut().skip(at).take(1).for_each(|cell| *cell = format!("`{cell}`"));
+                }
                 markdown(&cells)
             };
-            markdown(&missing::head()) + "|---|---|---|---|---|\n" + &found.iter().map(row).collect::<String>()
+            markdown(&missing::head()) + &"|---".repeat(7) + "|\n" + &found.iter().map(row).collect::<String>()
         }
         Format::Json => {
             let rows: Vec<BTreeMap<String, String>> =

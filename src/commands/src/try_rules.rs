@@ -58,8 +58,12 @@ pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
     }
     let expected = args.rules.as_deref().map(trial::expected_failures).unwrap_or_default();
     let folder = tempfile::tempdir().map_err(Error::from)?;
-    let judge =
-        Judge { python: python(args.python.as_ref()), imports: args.import.clone(), folder: folder.path().to_owned() };
+    let judge = Judge {
+        python: python(args.python.as_ref()),
+        imports: args.import.clone(),
+        folder: folder.path().to_owned(),
+        mappings: set.folder().map(Path::to_owned),
+    };
     let trial = trial::run(&wanted, &set, &rules, &judge)?;
     let (text, is_right) = trial.shown(&|example| expected.contains(example));
     report::print(&format!("{text}, in {}\n", text::duration(start.elapsed())))?;

@@ -4,18 +4,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Record, Verdict};
+use super::{Record, Verdict, facts};
 use aten2onnx_core::error::{Error, Kind, Result};
 
 /// Its program.
 const PROGRAM: &str = include_str!("judge.py");
 /// What the judge imports: replacements for PyTorch kernels that need another device, what is unique in results, how random results are
-/// compared, and what may differ: the table, and how it is read.
-const IMPORTED: [(&str, &str); 5] = [
+/// compared, and how the table is read of what may differ.
+const IMPORTED: [(&str, &str); 4] = [
     ("stand_ins.py", include_str!("stand_ins.py")),
     ("unique.py", include_str!("unique.py")),
     ("distributions.py", include_str!("distributions.py")),
-    ("differences.toml", include_str!("differences.toml")),
     ("differences.py", include_str!("differences.py")),
 ];
 
@@ -28,6 +27,8 @@ pub struct Judge {
     pub imports: Vec<String>,
     /// The folder for cases and verdicts.
     pub folder: PathBuf,
+    /// The folder of the rules, if they are read from one: what may differ is then read from its checkout.
+    pub mappings: Option<PathBuf>,
 }
 
 impl Judge {
@@ -44,7 +45,7 @@ impl Judge {
         std::fs::create_dir_all(&self.folder).map_err(|error| io_error(error, &self.folder))?;
         let lines: Vec<String> = records.iter().map(serde_json::to_string).collect::<Result<_, _>>().map_err(faulty)?;
         write(&cases, &lines.join("\n"))?;
-        let program = write_programs(&self.folder)?;
+        let program = write_programs(&self.folder, self.mappings.as_deref())?;
         let mut command = Command::new(&self.python);
         command.arg(&program).args([&cases, &verdicts]).args(&self.imports);
         let status = command.status().map_err(|error| no_python(error.into(), &self.python))?;
@@ -64,13 +65,15 @@ impl Judge {
     }
 }
 
-/// Writes the judge and what it imports into a folder: its worker processes load it by path. Returns its path.
+/// Writes the judge and what it imports into a folder: its worker processes load it by path. Returns its path. `mappings` is the folder of the
+/// rules, if they are read from one.
 ///
 /// # Errors
-/// A file cannot be written.
-pub fn write_programs(folder: &Path) -> Result<PathBuf> {
+/// A file cannot be written, or the table of differences beside the rules has an error.
+pub fn write_programs(folder: &Path, mappings: Option<&Path>) -> Result<PathBuf> {
     let program = folder.join("judge.py");
     write(&program, PROGRAM)?;
+    write(&folder.join("differences.toml"), &facts::differences(mappings)?)?;
     IMPORTED.iter().try_for_each(|(name, text)| write(&folder.join(name), text))?;
     Ok(program)
 }

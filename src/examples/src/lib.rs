@@ -2,6 +2,7 @@
 
 mod build;
 mod call;
+mod facts;
 mod judge;
 mod record;
 mod runtime;
@@ -14,6 +15,7 @@ use aten2onnx_opmap::tree::{AVOIDED, Example, Target, is_fusion, is_replaced};
 
 pub use build::{Built, Lacks, Observed, Outcome, Typed, build, graph, observe, reference_opset, traced, types};
 pub use call::short_name;
+pub use facts::checkout_text;
 pub use judge::{Judge, no_python, write, write_programs};
 pub use record::{Failure, Record, Verdict, record};
 pub use runtime::{ForRuntime, for_runtime};

@@ -91,7 +91,7 @@ impl GraphReader {
             args.push((name, arg));
         }
         let mut outputs = Vec::with_capacity(node.outputs.len());
-        for (position, output) in node.outputs.into_iter().enumerate() {
+        for (position, output) in returns::separate(&node.target, node.outputs).into_iter().enumerate() {
             outputs.push(node_output(output).map_err(|error| error.at(format!("outputs[{position}]")))?);
         }
         let name = match node.name {

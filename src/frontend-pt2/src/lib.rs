@@ -9,6 +9,7 @@
 mod graph;
 mod guards;
 mod metadata;
+mod numbers;
 mod outputs;
 mod paths;
 mod payload;

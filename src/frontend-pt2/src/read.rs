@@ -5,7 +5,7 @@ use aten2onnx_archive::zip::Archive;
 use super::graph::{GraphReader, split};
 use super::payload::{Wanted, Weights};
 use super::schema::{self, Argument, ConstantValue, ExportedProgram, InputSpec, OutputSpec, VersionOnly, parse};
-use super::{guards, outputs, paths, signature};
+use super::{guards, numbers, outputs, paths, signature};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_program::{Arg, Input, InputKind, NO_GUARDS, Output, OutputKind, Program};
 use aten2onnx_program::{arguments, validate};
@@ -20,11 +20,21 @@ pub fn program(archive: &Archive, json: &str, weights: Weights<'_>) -> Result<Pr
 
 /// Reads the program of a JSON document.
 pub fn document(bytes: &[u8], weights: Weights<'_>) -> Result<Program> {
+    // PyTorch 2.6 writes `NaN` and `Infinity` as Python does, which JSON does not have.
+    let quoted = numbers::quoted(bytes);
+    let bytes = quoted.as_deref().unwrap_or(bytes);
     let read = parse::<ExportedProgram<'_>>(bytes).and_then(|program| exported(program, weights));
     // A document of another version may fail in any way, so report the version.
     read.map_err(|error| match parse::<VersionOnly>(bytes) {
         Ok(version) if version.schema_version.major != SCHEMA.0 => {
             of_version(&version.schema_version, &error.to_string())
+        }
+        Ok(version) if version.schema_version.minor > SCHEMA.1 && error.help.is_none() => {
+            let schema::SchemaVersion { major, minor } = version.schema_version;
+            let (known, at) = (format!("{}.{}", SCHEMA.0, SCHEMA.1), format!("{major}.{minor}"));
+            error.help(format!(
+                "the schema version of the file is {at}, and this program knows {known}: update it, or export the model again with an older torch"
+            ))
         }
         _ => error,
     })

@@ -20,6 +20,20 @@ pub fn of_graph(graph: &Graph<'_>) -> Result<()> {
     }
 }
 
+/// The results of a node. PyTorch 2.6 and 2.7 write a higher-order operator that returns a tuple of one tensor as if it returned a list; none returns
+/// a list.
+pub fn separate<'a>(target: &str, outputs: Vec<Argument<'a>>) -> Vec<Argument<'a>> {
+    let is_list = matches!(outputs.as_slice(), [Argument::AsTensors(_)]);
+    if !is_list || !target.starts_with("torch.ops.higher_order.") {
+        return outputs;
+    }
+    let lists = outputs.into_iter().filter_map(|output| match output {
+        Argument::AsTensors(tensors) => Some(tensors),
+        _ => None,
+    });
+    lists.flatten().map(Argument::AsTensor).collect()
+}
+
 /// Checks the graphs whose results are those of the node. Older files do not say what the node returns.
 ///
 /// # Errors

@@ -6,7 +6,7 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Type, Value};
 use aten2onnx_program::{Graph, Node, visit::each_name};
 use aten2onnx_rules::effects::{self, Trait};
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use crate::{Known, Translation};
 
@@ -17,7 +17,8 @@ const WHY: &str = "the record is believed, because what reads this value would g
 /// The values whose record is known to be wrong, and what was said of them.
 #[derive(Debug, Default)]
 pub(crate) struct Doubts {
-    values: RefCell<FxHashSet<Value>>,
+    /// True: the dtype is another one too.
+    values: RefCell<FxHashMap<Value, bool>>,
     notes: RefCell<Vec<String>>,
 }
 
@@ -35,8 +36,9 @@ impl Doubts {
         }
     }
 
-    fn has(&self, value: Value) -> bool {
-        self.values.borrow().contains(&value)
+    /// None for a value whose record is right.
+    fn of(&self, value: Value) -> Option<bool> {
+        self.values.borrow().get(&value).copied()
     }
 }
 
@@ -58,16 +60,17 @@ impl Translation<'_> {
         }
         let doubts = &self.shared.doubts;
         let inferred = self.builder.ty(value);
+        let is_other_dtype = inferred.dtype() != recorded.dtype();
         if effects::is(&node.target, Trait::RecordsOtherSizes) {
-            doubts.values.borrow_mut().insert(value);
+            doubts.values.borrow_mut().insert(value, is_other_dtype);
             doubts.notes.borrow_mut().push(format!(
                 "PyTorch recorded `{name}` of `{}` as {recorded}: the operator returns {inferred}, which is what the model has",
                 node.target
             ));
             return Ok(());
         }
-        if inferred.dtype() == recorded.dtype() && self.reads_doubtful(node) {
-            doubts.values.borrow_mut().insert(value);
+        if self.doubts_of_arguments(node).any(|doubts_dtype| doubts_dtype || !is_other_dtype) {
+            doubts.values.borrow_mut().insert(value, is_other_dtype);
             return Ok(());
         }
         Err(error.help(WHY))
@@ -75,13 +78,20 @@ impl Translation<'_> {
 
     /// Whether an argument of a node has a wrong record.
     pub(crate) fn reads_doubtful(&self, node: &Node) -> bool {
-        let mut found = false;
+        self.doubts_of_arguments(node).next().is_some()
+    }
+
+    /// For each argument with a wrong record, whether its dtype is another one too.
+    fn doubts_of_arguments(&self, node: &Node) -> impl Iterator<Item = bool> {
+        let mut found = Vec::new();
         for (_, arg) in &node.args {
             each_name(arg, &mut |name| {
-                found |= matches!(self.env.get(name), Some(Known::Tensor(value)) if self.shared.doubts.has(*value));
+                if let Some(Known::Tensor(value)) = self.env.get(name) {
+                    found.extend(self.shared.doubts.of(*value));
+                }
             });
         }
-        found
+        found.into_iter()
     }
 }
 

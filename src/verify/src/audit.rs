@@ -122,7 +122,7 @@ fn name_of(level: Level) -> &'static str {
 pub fn audit(settings: &Settings, set: &MappingFiles, rules: &Rules) -> Result<Audit> {
     let cells = drawn_cells(settings, set);
     let folder = tempfile::tempdir()?;
-    oracle::write_program(folder.path())?;
+    oracle::write_program(folder.path(), set.folder())?;
     let exporter = Exporter { checked: set.checked(), rules };
     let called = calls_of(settings, cells, exporter, folder.path())?;
     let mut oracle = Oracle::new(&settings.python, folder.path(), &[]);

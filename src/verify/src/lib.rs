@@ -99,7 +99,7 @@ pub fn run(
     done: &(dyn Fn(&str, Row) -> Result<()> + Sync),
 ) -> Result<()> {
     let folder = tempfile::tempdir()?;
-    oracle::write_program(folder.path())?;
+    oracle::write_program(folder.path(), set.folder())?;
     let start = Instant::now();
     let open: Mutex<VecDeque<&String>> = Mutex::new(settings.wanted.iter().collect());
     let is_late = || settings.budget.is_some_and(|budget| start.elapsed() > budget);
@@ -142,7 +142,7 @@ fn in_threads(count: usize, work: &(dyn Fn() -> Result<()> + Sync)) -> Result<()
 /// Python cannot be run.
 pub fn unkept_relations(python: &Path, set: &MappingFiles) -> Result<BTreeMap<String, String>> {
     let folder = tempfile::tempdir()?;
-    oracle::write_program(folder.path())?;
+    oracle::write_program(folder.path(), set.folder())?;
     let mut oracle = Oracle::new(python, folder.path(), &[]);
     let checked = set.checked();
     let (mut broken, mut kept) = (BTreeMap::new(), BTreeSet::new());

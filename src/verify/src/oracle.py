@@ -227,6 +227,7 @@ def worker():
 def main(*modules):
     warnings.simplefilter("ignore")
     judge.warm_up(modules)
+    relations.table()  # an error in it ends the process before it is ready
     print("ready", flush=True)
     number, questions, answers = worker()
     for line in sys.stdin:

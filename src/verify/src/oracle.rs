@@ -56,11 +56,11 @@ pub(super) struct Oracle<'a> {
     process: Option<Process>,
 }
 
-/// Writes its program into a folder.
-pub(super) fn write_program(folder: &Path) -> Result<()> {
-    examples::write_programs(folder)?;
+/// Writes its program into a folder. `mappings` is the folder of the rules, if they are read from one.
+pub(super) fn write_program(folder: &Path, mappings: Option<&Path>) -> Result<()> {
+    examples::write_programs(folder, mappings)?;
     examples::write(&folder.join("relations.py"), RELATIONS)?;
-    examples::write(&folder.join("relations.toml"), relations::TABLE)?;
+    examples::write(&folder.join("relations.toml"), &relations::text(mappings)?)?;
     examples::write(&folder.join("oracle.py"), PROGRAM)
 }
 

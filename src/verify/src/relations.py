@@ -11,8 +11,17 @@ import torch
 def table():
     """The operators and the expressions, compiled, of each relation."""
     import tomllib
-    entries = tomllib.loads((pathlib.Path(__file__).parent / "relations.toml").read_text())["relation"]
-    return [(entry["operators"], [(need, compile(need, "relations.toml", "eval")) for need in entry["needs"]]) for entry in entries]
+    text = (pathlib.Path(__file__).parent / "relations.toml").read_text()
+    return [(entry["operators"], [(need, compiled(need, text)) for need in entry["needs"]]) for entry in tomllib.loads(text).get("relation", [])]
+
+
+def compiled(need, text):
+    """An expression, or an error with its line in the table."""
+    try:
+        return compile(need, "relations.toml", "eval")
+    except SyntaxError as error:
+        line = next((at for at, line in enumerate(text.splitlines(), 1) if need in line), 0)
+        raise SystemExit(f"src/verify/src/relations.toml:{line}: `{need}` is no expression of Python: {error.msg}") from error
 
 
 @functools.cache

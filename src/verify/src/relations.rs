@@ -1,29 +1,67 @@
 //! Which operators are for the inside of PyTorch, whose callers check what their kernels do not.
 
-use std::sync::LazyLock;
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::{PoisonError, RwLock};
 
+use aten2onnx_core::error::Result;
 use serde::Deserialize;
 
-/// The table of relations, which relations.py reads too.
-pub(super) const TABLE: &str = include_str!("relations.toml");
+/// The path of the table in a checkout.
+const RELATIONS: &str = "src/verify/src/relations.toml";
+/// The table of relations as it was when the program was built, which relations.py reads too.
+const BUILT: &str = include_str!("relations.toml");
 
 #[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Table {
     #[serde(default)]
     internal: Internal,
+    #[serde(default)]
+    #[allow(dead_code)]
+    relation: Vec<Relation>,
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Internal {
     operators: Vec<String>,
 }
 
-static PATTERNS: LazyLock<Vec<String>> =
-    LazyLock::new(|| toml::from_str::<Table>(TABLE).unwrap_or_default().internal.operators);
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(dead_code)]
+struct Relation {
+    operators: Vec<String>,
+    needs: Vec<String>,
+    why: String,
+}
+
+/// The patterns of the table that was read last; None if it is that of the build.
+static READ: RwLock<Option<Vec<String>>> = RwLock::new(None);
+
+fn parsed(text: &str) -> std::result::Result<Table, String> {
+    toml::from_str(text).map_err(|error| error.to_string())
+}
+
+/// The text of the table: that of the checkout in which `mappings` lies, if it is there. From now on [`is_internal`] answers from it.
+///
+/// # Errors
+/// The file and the line of what is wrong in the table of a checkout.
+pub(super) fn text(mappings: Option<&Path>) -> Result<Cow<'static, str>> {
+    let text = aten2onnx_examples::checkout_text(mappings, RELATIONS, BUILT, &|text| parsed(text).map(drop))?;
+    let patterns = parsed(&text).unwrap_or_default().internal.operators;
+    *READ.write().unwrap_or_else(PoisonError::into_inner) = Some(patterns);
+    Ok(text)
+}
 
 /// Whether calls of an operator must keep what its examples have in common.
 pub(super) fn is_internal(op: &str) -> bool {
-    PATTERNS.iter().any(|pattern| matches(pattern, op))
+    let fits = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, op));
+    if let Some(patterns) = &*READ.read().unwrap_or_else(PoisonError::into_inner) {
+        return fits(patterns);
+    }
+    fits(&parsed(BUILT).unwrap_or_default().internal.operators)
 }
 
 /// Whether a text fits a pattern in which `*` stands for any text.

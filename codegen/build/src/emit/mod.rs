@@ -16,7 +16,6 @@ mod lists;
 mod nodes;
 pub mod schema_table;
 mod single;
-pub mod targets;
 mod tidy;
 mod types;
 

@@ -198,16 +198,16 @@ impl Opsets {
     pub fn check(&self, schemas: &OnnxSchemas) -> Result<(), String> {
         for change in &self.changes {
             if schemas.change(&change.op, change.since).is_none() {
-                return Err(format!("{1} has no version {0}", change.since, change.op));
+                return Err(format!("`{1}` has no version {0}", change.since, change.op));
             }
         }
         let named = self.without_rules().chain(&self.passes).chain(&self.packed.operators);
         if let Some(op) = named.into_iter().find(|op| schemas.versions(op).is_empty()) {
-            return Err(format!("there is no operator {op}"));
+            return Err(format!("there is no operator `{op}`"));
         }
         for axes in &self.negative_axes {
             if let Some(op) = axes.ops.iter().find(|op| schemas.versions(op).is_empty()) {
-                return Err(format!("there is no operator {op}"));
+                return Err(format!("there is no operator `{op}`"));
             }
             if axes.attribute.is_some() == axes.input.is_some() {
                 return Err("an entry of `negative_axes` needs either `attribute` or `input`".into());

@@ -11,7 +11,9 @@ pub mod onnx_diff;
 mod onnx_parse;
 mod onnx_print;
 pub mod operators;
+pub mod place;
 pub mod targets;
+pub mod targets_text;
 mod text;
 pub mod writes;
 
@@ -41,6 +43,11 @@ pub fn snapshot_of(schemas: &aten::AtenSchemas) -> Option<&'static str> {
     Some(file)
 }
 
+/// The file name of the snapshot of a namespace.
+pub fn snapshot_file(namespace: &str) -> Option<&'static str> {
+    ATEN.into_iter().find(|(_, known)| *known == namespace).map(|(file, _)| file)
+}
+
 /// All of it.
 #[derive(Debug, Clone, Default)]
 pub struct Schemas {
@@ -67,18 +74,25 @@ pub struct Schemas {
 }
 
 impl Schemas {
-    /// Reads everything under `mappings/`. An error names the file.
+    /// Reads everything under `mappings/`. An error names the file, and the line where it can be told.
     pub fn load(mappings_dir: &Path) -> Result<Schemas, String> {
+        Schemas::load_with(mappings_dir, &|_| None)
+    }
+
+    /// The same with texts in place of some files, by their paths under `mappings/`.
+    pub fn load_with(mappings_dir: &Path, replaced: &dyn Fn(&str) -> Option<String>) -> Result<Schemas, String> {
         let targets = mappings_dir.join("targets");
         let entries = std::fs::read_dir(&targets).and_then(Iterator::collect::<Result<Vec<_>, _>>);
         let entries = entries.map_err(|e| format!("{}: {e}", targets.display()))?;
         let mut names: Vec<String> =
             entries.iter().map(|entry| format!("targets/{}", entry.file_name().to_string_lossy())).collect();
         names.sort();
-        Schemas::from_files(&mut names.iter().map(String::as_str), &|name| {
-            let path = mappings_dir.join(name);
-            std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))
-        })
+        let read = |name: &str| match replaced(name) {
+            Some(text) => Ok(text),
+            None => std::fs::read_to_string(mappings_dir.join(name)).map_err(|e| format!("{name}: {e}")),
+        };
+        let schemas = Schemas::from_files(&mut names.iter().map(String::as_str), &read);
+        schemas.map_err(|e| format!("{}/{e}", mappings_dir.display()))
     }
 
     /// The same from texts that `read` finds by their paths under `mappings/`, such as `schemas/onnx.txt`. `names` are the files
@@ -93,16 +107,18 @@ impl Schemas {
         for domain in DOMAINS {
             onnx.add(parse(read, &format!("schemas/{domain}.txt"), onnx::OnnxSchemas::parse)?);
         }
-        let (mut forms, mut runtimes) = (Vec::new(), Vec::new());
+        let (mut forms, mut runtimes, mut files) = (Vec::new(), Vec::new(), Vec::new());
         for name in names {
             if avoid::is_forms(name) {
                 forms.push((name.to_owned(), parse(read, name, |text| avoid::Forms::parse(text, &onnx))?));
             } else if targets::is_runtime(name) {
                 runtimes.push(parse(read, name, targets::Runtime::parse)?);
+                files.push(name.to_owned());
             }
         }
         for (name, forms) in forms {
-            targets::add_forms(&mut runtimes, forms).map_err(|e| format!("{name}: {e}"))?;
+            let added = targets::add_forms(&mut runtimes, forms);
+            added.map_err(|e| place::placed(&name, &read(&name).unwrap_or_default(), &e))?;
         }
         let schemas = Schemas {
             onnx,
@@ -116,13 +132,15 @@ impl Schemas {
             onnxruntime: parse(read, targets::KERNELS, targets::Target::parse)?,
             runtimes,
         };
-        let releases = schemas.runtimes.iter().flat_map(|r| &r.release);
-        let mut named = releases.flat_map(|r| r.lacks.iter().chain(r.dtypes.iter().map(|of| &of.op)));
-        if let Some(op) = named.find(|op| schemas.onnx.versions(op).is_empty()) {
-            return Err(format!("targets: there is no operator `{op}`"));
+        let faulty = |name: &str, e: String| place::placed(name, &read(name).unwrap_or_default(), &e);
+        for (runtime, name) in schemas.runtimes.iter().zip(&files) {
+            let lacks = runtime.release.iter().flat_map(|r| r.lacks.iter().chain(r.dtypes.iter().map(|of| &of.op)));
+            if let Some(op) = lacks.into_iter().find(|op| schemas.onnx.versions(op).is_empty()) {
+                return Err(faulty(name, format!("there is no operator `{op}`")));
+            }
         }
-        schemas.opsets.check(&schemas.onnx).map_err(|e| format!("opsets.toml: {e}"))?;
-        schemas.operators.check(&schemas.onnx).map_err(|e| format!("operators.toml: {e}"))?;
+        schemas.opsets.check(&schemas.onnx).map_err(|e| faulty("opsets.toml", e))?;
+        schemas.operators.check(&schemas.onnx).map_err(|e| faulty("operators.toml", e))?;
         Ok(schemas)
     }
 
@@ -161,5 +179,6 @@ fn parse<T>(
     name: &str,
     parser: impl Fn(&str) -> Result<T, String>,
 ) -> Result<T, String> {
-    parser(&read(name)?).map_err(|e| format!("{name}: {e}"))
+    let text = read(name)?;
+    parser(&text).map_err(|e| place::placed(name, &text, &e))
 }

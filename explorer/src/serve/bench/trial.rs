@@ -44,7 +44,8 @@ pub fn examples(session: &Session, op: &str) -> Result<Value> {
     let _one = BUSY.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = tempfile::tempdir()?;
     let python = session.state.python.clone();
-    let judge = Judge { python, imports: Vec::new(), folder: folder.path().to_owned() };
+    let mappings = Some(session.state.rules.clone());
+    let judge = Judge { python, imports: Vec::new(), folder: folder.path().to_owned(), mappings };
     let expected = trial::expected_failures(&session.state.rules);
     let tried = trial::run(&wanted, &set, &Rules::of_files(Arc::clone(&set)), &judge)?;
     let (text, right) = tried.shown(&|example| expected.contains(example));

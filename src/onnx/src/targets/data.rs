@@ -21,12 +21,12 @@ pub struct Kernels {
 /// The dtypes for which ONNX Runtime has no kernel, by operator and version.
 pub fn onnxruntime_lacks() -> &'static [Kernels] {
     static READ: OnceLock<Vec<Kernels>> = OnceLock::new();
-    READ.get_or_init(|| Fields { rest: INDEX.kernels }.all(kernels).unwrap_or_default())
+    READ.get_or_init(|| Fields { rest: current().kernels }.all(kernels).unwrap_or_default())
 }
 
 /// The releases of runtimes and compilers that are known by name, each runtime with its newest release first.
 pub fn all() -> impl Iterator<Item = &'static Target> {
-    INDEX.releases.iter().filter_map(Release::target)
+    current().releases.iter().filter_map(Release::target)
 }
 
 /// The release of this name, or the newest one of the runtime of this name.
@@ -35,12 +35,12 @@ pub(super) fn find(name: &str) -> Option<&'static Target> {
         Some(rest) => rest.is_empty() || rest.strip_prefix('-') == Some(release.name),
         None => false,
     };
-    INDEX.releases.iter().find(is_meant)?.target()
+    current().releases.iter().find(is_meant)?.target()
 }
 
 /// The names of runtimes and of their releases.
 pub(super) fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
-    INDEX.releases.iter().map(|release| (release.runtime, release.name))
+    current().releases.iter().map(|release| (release.runtime, release.name))
 }
 
 /// Where the text has what.
@@ -67,6 +67,18 @@ impl Release {
 /// That the text is read to its end is tested: the build that made it made this program.
 static INDEX: LazyLock<Index> =
     LazyLock::new(|| index(include_str!(concat!(env!("OUT_DIR"), "/targets.txt"))).unwrap_or_default());
+static REPLACED: OnceLock<Index> = OnceLock::new();
+
+fn current() -> &'static Index {
+    REPLACED.get().unwrap_or_else(|| LazyLock::force(&INDEX))
+}
+
+/// Takes a text of facts about runtimes, as the build script writes it, in place of that of the build, for developers who change them. What was
+/// found before stays as it is. False: they were replaced before, or the text cannot be read.
+pub fn replace(text: String) -> bool {
+    let Some(index) = index(text.leak()) else { return false };
+    index.releases.iter().all(|release| release.target().is_some()) && REPLACED.set(index).is_ok()
+}
 
 fn index(text: &'static str) -> Option<Index> {
     let (head, mut parts) = text.split_once("\n\n")?;

@@ -10,7 +10,7 @@ use crate::model::Ir;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 
-pub use data::{Kernels, all, onnxruntime_lacks};
+pub use data::{Kernels, all, onnxruntime_lacks, replace};
 
 /// A release of a runtime or compiler.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use aten2onnx_opmap::source::Sources;
 use aten2onnx_opmap::{Checked, check_with_base, render};
 
 use super::tables::MAPPINGS;
-use super::{ExternFn, MappingFiles, Run, extern_of_build};
+use super::{ExternFn, MappingFiles, Run, extern_of_build, facts};
 use aten2onnx_core::error::{Error, Kind, Result};
 
 impl MappingFiles {
@@ -30,9 +30,7 @@ impl MappingFiles {
         for path in paths {
             read(path, &mut own)?;
         }
-        let schemas =
-            Schemas::from_files(&mut MAPPINGS.iter().map(|(name, _)| *name), &|name| built_in(name).map(str::to_owned))
-                .map_err(Error::internal)?;
+        let schemas = built_schemas()?;
         let mut base = Sources::default();
         for (name, text) in MAPPINGS.iter().filter(|(name, _)| name.ends_with(".opmap")) {
             base.add(format!("mappings/{name}"), *text);
@@ -50,8 +48,33 @@ impl MappingFiles {
     pub fn replacing(mappings: &Path) -> Result<MappingFiles> {
         let schemas = Schemas::load(mappings).map_err(Error::input)?;
         let own = Sources::read_dir(mappings).map_err(|error| Error::from(error).at(mappings.display().to_string()))?;
-        without_errors(check_with_base(Sources::default(), own, schemas).into(), &[], Run::All)
+        let files = without_errors(check_with_base(Sources::default(), own, schemas).into(), &[], Run::All)?;
+        Ok(MappingFiles { folder: Some(mappings.to_owned()), ..files })
     }
+}
+
+/// Takes the facts about ONNX and its runtimes from a folder of rules and schemas from now on, for the whole process: what a developer changes
+/// there needs no build. It has to be called before they are asked for.
+///
+/// # Errors
+/// The file and line of what is wrong; that the facts of another folder are in use; or that one differs which has to be compiled.
+pub fn use_facts(mappings: &Path) -> Result<()> {
+    let facts = || MAPPINGS.iter().filter(|(name, _)| !name.ends_with(".opmap"));
+    let is_built =
+        |(name, text): &(&str, &str)| std::fs::read_to_string(mappings.join(name)).is_ok_and(|own| own == *text);
+    let known = |name: &str| MAPPINGS.iter().any(|(known, _)| *known == format!("targets/{name}"));
+    let targets = std::fs::read_dir(mappings.join("targets")).into_iter().flatten().flatten();
+    let mut names = targets.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    if !facts::are_replaced() && facts().all(is_built) && names.all(|name| known(&name)) {
+        return Ok(());
+    }
+    facts::use_facts(&Schemas::load(mappings).map_err(Error::input)?, &built_schemas()?)
+}
+
+/// The schemas and facts, as they were when the program was built.
+pub(super) fn built_schemas() -> Result<Schemas> {
+    let mut names = MAPPINGS.iter().map(|(name, _)| *name);
+    Schemas::from_files(&mut names, &|name| built_in(name).map(str::to_owned)).map_err(Error::internal)
 }
 
 impl MappingFiles {

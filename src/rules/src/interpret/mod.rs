@@ -6,6 +6,7 @@
 mod builtins;
 mod call;
 mod eval;
+mod facts;
 mod graphs;
 mod load;
 mod node;
@@ -15,6 +16,7 @@ mod tables;
 mod value;
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use aten2onnx_opmap::coverage::Status;
@@ -23,7 +25,7 @@ use aten2onnx_opmap::tree::{Kind, Lower, Map, Program};
 use aten2onnx_opmap::{Checked, visit};
 use rustc_hash::FxHashSet;
 
-pub use load::{built_in, built_in_files, of_build};
+pub use load::{built_in, built_in_files, of_build, use_facts};
 pub use value::{CallArgs, FromVal, Val};
 
 use self::tables::EXTERNS;
@@ -66,6 +68,8 @@ pub struct MappingFiles {
     fusions: Vec<Fusion>,
     /// Functions behind `extern fn`s of the files, besides those of the build.
     externs: Vec<(String, ExternFn)>,
+    /// The folder that takes the place of the rules, schemas and facts of the build.
+    folder: Option<PathBuf>,
 }
 
 impl MappingFiles {
@@ -82,13 +86,18 @@ impl MappingFiles {
         let fuses = program.fuses.iter().filter(|fuse| own(fuse.span.file));
         let fusions = fuses.map(|fuse| fuse.fusion.clone()).collect();
         let externs = externs.iter().map(|(name, function)| ((*name).to_owned(), *function)).collect();
-        MappingFiles { checked, run, maps, lowers, raises, fusions, externs }
+        MappingFiles { checked, run, maps, lowers, raises, fusions, externs, folder: None }
     }
 
     /// The function behind an `extern fn`.
     fn extern_fn(&self, name: &str) -> Option<ExternFn> {
         let own = self.externs.iter().find(|row| row.0 == name);
         own.map(|row| row.1).or_else(|| extern_of_build(name))
+    }
+
+    /// The folder that takes the place of the rules, schemas and facts of the build, if one does.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
     }
 
     /// The checked files.

@@ -80,7 +80,7 @@ pub fn run(
     let chosen = chosen(settings, mutants_of(&checked.sources, &checked.schemas), &Reach::new(&checked.program))?;
     explained.all_exist(&chosen.iter().map(|mutant| mutant.name.as_str()).collect(), settings)?;
     let folder = tempfile::tempdir()?;
-    oracle::write_program(folder.path())?;
+    oracle::write_program(folder.path(), set.folder())?;
     let base = Base::new(set, rules, settings.seed);
     let ended = ended(report);
     let open: Mutex<VecDeque<&Mutant>> = Mutex::new(chosen.iter().filter(|mutant| !has_row(report, mutant)).collect());

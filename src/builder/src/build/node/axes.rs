@@ -3,7 +3,7 @@
 
 use crate::build::{Builder, Call};
 use aten2onnx_core::error::Result;
-use aten2onnx_onnx::facts::NEGATIVE_AXES;
+use aten2onnx_onnx::facts::negative_axes;
 use aten2onnx_onnx::graph::Attr;
 use aten2onnx_onnx::schema::Version;
 
@@ -22,11 +22,7 @@ impl Builder {
             return self.nonnegative_input(version, call, "axes");
         }
         let target = self.target_of(call.op);
-        let start = NEGATIVE_AXES.partition_point(|row| row.0 < call.op);
-        for (op, since, name, is_input) in &NEGATIVE_AXES[start..] {
-            if *op != call.op {
-                break;
-            }
+        for (_, since, name, is_input) in negative_axes(call.op) {
             if target >= *since {
                 continue;
             }

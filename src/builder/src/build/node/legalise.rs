@@ -4,6 +4,7 @@ use crate::build::target::ABSENT;
 use crate::build::{Builder, Call};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
+use aten2onnx_onnx::facts::wider;
 use aten2onnx_onnx::graph::{Source, Type, Value};
 use aten2onnx_onnx::schema::{Op, Port, PortKind, TypeSet, Version};
 use aten2onnx_onnx::targets::Missing;
@@ -207,9 +208,4 @@ fn may_be_cast(call: &Call, port: &Port) -> bool {
 /// Whether all inputs and outputs of this type share one dtype.
 fn is_variable(port: &Port, set: &TypeSet) -> bool {
     set.only().is_none() && (port.kind != PortKind::Variadic || port.homogeneous)
-}
-
-/// The dtypes that hold every value of a dtype, in order of preference.
-fn wider(dtype: Dtype) -> &'static [Dtype] {
-    aten2onnx_onnx::facts::WIDER.iter().find(|(d, _)| *d == dtype).map_or(&[], |(_, wider)| wider)
 }

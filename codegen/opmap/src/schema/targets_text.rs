@@ -6,13 +6,13 @@
 
 use std::fmt::Display;
 
-use aten2onnx_opmap::schema::Schemas;
-use aten2onnx_opmap::schema::avoid::{Avoid, Comparison, Condition, Name};
-use aten2onnx_opmap::schema::dtypes::DTYPES;
-use aten2onnx_opmap::schema::targets::{Dtypes, Lack, Release, Runtime};
+use super::Schemas;
+use super::avoid::{Avoid, Comparison, Condition, Name};
+use super::dtypes::DTYPES;
+use super::targets::{Dtypes, Lack, Release, Runtime};
 
 /// The text of `targets.txt`.
-pub fn emit(schemas: &Schemas) -> String {
+pub fn text_of(schemas: &Schemas) -> String {
     let mut index = Fields::default();
     let mut parts = Fields::default();
     parts.list(&schemas.onnxruntime.lacks, kernel);
