@@ -17,7 +17,9 @@ pub fn merged(old: &str, new: &str) -> Result<(String, Vec<String>), String> {
     if !wrong.is_empty() {
         let list = wrong.join("\n    ");
         let text = format!("the snapshots differ in what is released already:\n    {list}\n");
-        return Err(text + "if the old one is wrong, correct it by hand first");
+        let help =
+            "if the old one is wrong, correct it by hand first; if it came from a release candidate, undo that import";
+        return Err(text + help);
     }
     let added: Vec<String> = new.order.iter().filter(|key| !old.versions.contains_key(*key)).cloned().collect();
     let lost: Vec<String> = old.order.iter().filter(|key| !new.versions.contains_key(*key)).cloned().collect();
