@@ -308,7 +308,7 @@ mod python {
         assert_eq!(tried.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), names);
         for one in &tried[..3] {
             assert!(one.call.is_some() && one.problem.is_none(), "{one:?}");
-            assert_eq!(one.exported.as_ref().unwrap().operators, [one.name.clone()], "{one:?}");
+            assert_eq!(one.exported.as_ref().unwrap().operators, std::slice::from_ref(&one.name), "{one:?}");
         }
         assert!(tried[2].composed && !tried[0].tables.is_empty() && !tried[1].composed, "{tried:?}");
         assert!(tried[6].problem.as_ref().is_some_and(|problem| problem.contains("no_such")), "{tried:?}");
