@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-use crate::common;
+use crate::common::{self, files};
 use crate::docs::blocks;
 
 /// The models that an exporter is made for.
@@ -68,24 +68,6 @@ fn listed(operators: &str) -> (tempfile::TempDir, String) {
     fs::write(&list, operators).unwrap();
     let list = list.to_str().unwrap().to_owned();
     (scratch, list)
-}
-
-/// All files below a folder.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut open = vec![folder.to_owned()];
-    let mut found = BTreeMap::new();
-    while let Some(next) = open.pop() {
-        for entry in fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else {
-                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
-                found.insert(name, fs::read(&path).unwrap());
-            }
-        }
-    }
-    found
 }
 
 #[test]

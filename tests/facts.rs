@@ -17,7 +17,7 @@ const TABLES: [&str; 2] = ["src/examples/src/differences.toml", "src/verify/src/
 impl Copy {
     fn new() -> Copy {
         let copy = Copy { root: tempfile::tempdir().unwrap() };
-        copied(&common::root().join("mappings"), &copy.path("mappings"));
+        common::copy_folder(&common::root().join("mappings"), &copy.path("mappings"));
         for table in TABLES {
             fs::create_dir_all(copy.path(table).parent().unwrap()).unwrap();
             fs::copy(common::root().join(table), copy.path(table)).unwrap();
@@ -54,19 +54,6 @@ impl Copy {
         all.extend(arguments);
         let output = self.run(&all);
         fs::read(self.path("m.onnx")).map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())
-    }
-}
-
-fn copied(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copied(&path, &target);
-        } else {
-            fs::copy(&path, target).unwrap();
-        }
     }
 }
 

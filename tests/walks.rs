@@ -12,19 +12,6 @@ use crate::docs::blocks;
 /// What the older release has in another way.
 const OLDER: &str = "codegen/tests/new_torch/2.10.txt";
 
-fn copied(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copied(&path, &target);
-        } else {
-            fs::copy(&path, target).unwrap();
-        }
-    }
-}
-
 fn snapshots(root: &Path) -> Vec<(PathBuf, String)> {
     let folder = root.join("mappings/schemas");
     let names = ["aten.txt", "prims.txt", "quantized_decomposed.txt", "torch.onnx.txt", "torchvision.txt"];
@@ -58,7 +45,7 @@ mod slow {
         #[test]
         fn the_walk_to_a_new_pytorch_leads_to_today() {
             let folder = tempfile::tempdir().unwrap();
-            copied(&common::root().join("mappings"), &folder.path().join("mappings"));
+            common::copy_folder(&common::root().join("mappings"), &folder.path().join("mappings"));
             go_back(folder.path());
             let today = snapshots(common::root());
             assert!(snapshots(folder.path()).iter().zip(&today).any(|(then, now)| then.1 != now.1));

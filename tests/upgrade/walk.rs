@@ -53,23 +53,6 @@ impl Written<'_> {
     }
 }
 
-/// All files below a folder.
-pub fn files(folder: &Path) -> BTreeMap<String, String> {
-    let (mut open, mut found) = (vec![folder.to_owned()], BTreeMap::new());
-    while let Some(next) = open.pop() {
-        for entry in fs::read_dir(next).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else {
-                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
-                found.insert(name, fs::read_to_string(&path).unwrap());
-            }
-        }
-    }
-    found
-}
-
 /// A project in git with nothing but mappings.
 pub struct Project {
     folder: tempfile::TempDir,
@@ -206,4 +189,9 @@ fn items(line: &str) -> Vec<String> {
     }
     let what = what.strip_prefix("the header ").unwrap_or(what);
     what.split(" or ").map(|item| item.split(" (").next().unwrap().to_owned()).collect()
+}
+
+/// The texts below a folder, by their path in it.
+pub fn files(folder: &Path) -> BTreeMap<String, String> {
+    common::files(folder).into_iter().map(|(name, bytes)| (name, String::from_utf8(bytes).unwrap())).collect()
 }

@@ -29,10 +29,10 @@ fn message_of_toml(rest: &str) -> String {
     message.join("; ")
 }
 
-/// The first line that has the first word that a message quotes, outside of comments.
+/// The first line that has the first word that a message quotes, outside of comments. Values of TOML are in quotes.
 fn line_of_quoted(text: &str, error: &str) -> Option<usize> {
     let mut quoted = error.split('`').skip(1).step_by(2).filter(|word| !word.is_empty());
-    quoted.find_map(|word| line_of(text, word))
+    quoted.find_map(|word| line_of(text, &format!("\"{word}\"")).or_else(|| line_of(text, word)))
 }
 
 /// The first line that has a word, outside of comments.
