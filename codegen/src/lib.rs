@@ -6,11 +6,13 @@
 //!
 //! | floor | modules | contents |
 //! |---|---|---|
+//! | packages | `installer` | environments of Python, in which releases are asked |
 //! | reports | `expand`, `matrix`, `mentions`, `new_torch`, `snapshot`, `stats`, `upgrade` | what the command prints |
 //! | workspaces | `exporter` | exporters for one opset |
 
 pub mod expand;
 pub mod exporter;
+mod installer;
 pub mod matrix;
 pub mod mentions;
 pub mod new_torch;

@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
+use crate::installer::Installer;
+
 /// The program that runs in it.
 const PROGRAM: &str = include_str!("ask_torch.py");
 
@@ -36,23 +38,10 @@ impl Environment {
     /// What the installer says.
     pub fn install(version: &str, python: &Path) -> Result<Environment, String> {
         let mut made = Environment::of(python)?;
-        let environment = made.folder.path().join("environment");
-        let own = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-        let has_uv = Command::new("uv").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
-        let mut create = if has_uv { Command::new("uv") } else { Command::new(python) };
-        if has_uv {
-            create.args(["venv", "--quiet", "--python"]).arg(python);
-        } else {
-            create.args(["-m", "venv"]);
-        }
-        succeed(create.arg(&environment), "an environment of Python cannot be made")?;
+        let installer = Installer::new(made.folder.path().join("environment"));
+        succeed(&mut installer.create(python), "an environment of Python cannot be made")?;
         let wanted = |suffix: &str| {
-            let mut command = if has_uv { Command::new("uv") } else { Command::new(&own) };
-            if has_uv {
-                command.args(["pip", "install", "--quiet", "--python"]).arg(&own);
-            } else {
-                command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-            }
+            let mut command = installer.install();
             command.arg(format!("torch=={version}{suffix}")).args(["torchvision", "numpy"]);
             command
         };
@@ -60,7 +49,7 @@ impl Environment {
         if succeed(&mut wanted("+cpu"), &what).is_err() {
             succeed(&mut wanted(""), &what)?;
         }
-        made.python = own;
+        made.python = installer.python().to_owned();
         Ok(made)
     }
 

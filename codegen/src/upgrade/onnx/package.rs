@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use super::Said;
+use crate::installer::Installer;
 
 /// The script that asks a release, in the folder `tools/schemas` of a checkout.
 const SCRIPT: &str = "release_onnx.py";
@@ -30,11 +31,14 @@ pub fn release(version: &str, after: u32, python: &Path, tools: &Path) -> Result
     if !script.is_file() {
         return Err(format!("{}: there is no such file: run the command in a checkout of aten2onnx", script.display()));
     }
-    let folder = Scratch::new()?;
+    let folder = tempfile::tempdir().map_err(|error| format!("a temporary folder: {error}"))?;
     let found = installed(python)?;
-    let python =
-        if found.as_deref() == Some(version) { python.to_owned() } else { environment(version, python, &folder.0)? };
-    let out = folder.0.join("release.json");
+    let python = if found.as_deref() == Some(version) {
+        python.to_owned()
+    } else {
+        environment(version, python, folder.path())?
+    };
+    let out = folder.path().join("release.json");
     let mut asked = Command::new(&python);
     asked.args(["-W", "ignore"]).arg(&script).args(["--after", &after.to_string(), "--out"]).arg(&out);
     let output = run(asked.env("PYTHONDONTWRITEBYTECODE", "1"), &python)?;
@@ -53,26 +57,6 @@ pub fn release(version: &str, after: u32, python: &Path, tools: &Path) -> Result
     }
 }
 
-/// A folder that is deleted when this is dropped.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    /// A new one, whose name no other process has.
-    fn new() -> Result<Scratch, String> {
-        let folder = std::env::temp_dir().join(format!("aten2onnx-onnx-{}", std::process::id()));
-        fs::create_dir(&folder)
-            .map_err(|e| format!("{}: {e}: delete it, if no import is running", folder.display()))?;
-        Ok(Scratch(folder))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Nothing else can be done about what cannot be deleted.
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// The version of onnx that an interpreter has, if it has any.
 fn installed(python: &Path) -> Result<Option<String>, String> {
     let mut asked = Command::new(python);
@@ -83,34 +67,15 @@ fn installed(python: &Path) -> Result<Option<String>, String> {
 
 /// Installs a version in a new environment in a folder, by uv or by pip. Returns its interpreter.
 fn environment(version: &str, python: &Path, folder: &Path) -> Result<PathBuf, String> {
-    let home = folder.join("env");
-    let own = home.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    let wanted = format!("onnx=={version}");
-    let has_uv = Command::new("uv").arg("--version").output().is_ok_and(|output| output.status.success());
-    let mut make = Command::new(if has_uv { Path::new("uv") } else { python });
-    let mut install = Command::new(if has_uv { Path::new("uv") } else { own.as_path() });
-    if has_uv {
-        make.args(["venv", "--quiet", "--no-project", "--python"]).arg(python).arg(&home);
-        install.args(["pip", "install", "--quiet", "--python"]).arg(&own).args(["--only-binary", "onnx", &wanted]);
-    } else {
-        make.args(["-m", "venv"]).arg(&home);
-        install.args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--only-binary",
-            "onnx",
-            &wanted,
-        ]);
-    }
-    let made = run(&mut make, python)?;
+    let installer = Installer::new(folder.join("env"));
+    let made = run(&mut installer.create(python), python)?;
     if !made.status.success() {
         return Err(format!("no environment of Python can be made with {}:\n{}", python.display(), last_lines(&made)));
     }
-    let done = run(&mut install, &own)?;
-    if done.status.success() { Ok(own) } else { Err(refused(version, &last_lines(&done))) }
+    let own = installer.python();
+    let wanted = format!("onnx=={version}");
+    let done = run(installer.install().args(["--only-binary", "onnx", &wanted]), own)?;
+    if done.status.success() { Ok(own.to_owned()) } else { Err(refused(version, &last_lines(&done))) }
 }
 
 /// Why a version cannot be installed.
