@@ -25,9 +25,10 @@ from pages import write_table
 ROOT = Path(__file__).resolve().parents[1]
 MARK = "<!-- bench/build.py -->"
 END = "<!-- bench/build.py ends -->"
+PROGRAM = "aten2onnx"
 # In this order, in one target folder.
 STEPS = [
-    ("`cargo build --release`, cold", ["cargo", "build", "--release", "--quiet"]),
+    ("`cargo build --release --bin aten2onnx`, cold", ["cargo", "build", "--release", "--quiet", "--bin", PROGRAM]),
     ("then `cargo run --release -p aten2onnx-codegen -- check`", ["cargo", "run", "--release", "--quiet", "-p", "aten2onnx-codegen", "--", "check"]),
     ("then `pip install ./python`", [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", "{wheels}", "./python"]),
 ]
@@ -47,7 +48,6 @@ EDITS = [
     ("`ATEN2ONNX_RULES=interpreted cargo build`", [], INTERPRETED),
     ("the same after an edit in `src/builder`", BUILDER, INTERPRETED),
 ]
-PROGRAM = "aten2onnx"
 # Exports of each model, by each program in turn.
 TURNS = 15
 EXPORTS = "an export of each model"

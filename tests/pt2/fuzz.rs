@@ -2,6 +2,8 @@
 //!
 //! `FUZZ_ITERATIONS` says how many (default 1000), `FUZZ_SEED` with which the series starts; a failure prints its seed.
 
+use std::sync::LazyLock;
+
 use aten2onnx::frontend::pt2;
 use aten2onnx::program::validate;
 use aten2onnx_prepare::{Keep, prepare};
@@ -104,16 +106,22 @@ fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
+/// One of the samples, damaged; the same for the same number.
+pub fn damaged_sample(seed: u64) -> Vec<u8> {
+    static SAMPLES: LazyLock<Vec<Vec<u8>>> =
+        LazyLock::new(|| sample_names().iter().map(|name| std::fs::read(sample(name)).unwrap()).collect());
+    let mut random = Random(seed);
+    let mut bytes = SAMPLES[random.below(SAMPLES.len())].clone();
+    damage(&mut bytes, &mut random);
+    bytes
+}
+
 #[test]
 fn damaged_samples_do_no_harm() {
     let number = |name: &str, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
     let (iterations, first) = (number("FUZZ_ITERATIONS", 1000), number("FUZZ_SEED", 0));
-    let samples: Vec<Vec<u8>> = sample_names().iter().map(|name| std::fs::read(sample(name)).unwrap()).collect();
     for seed in first..first + iterations {
-        let mut random = Random(seed);
-        let mut bytes = samples[random.below(samples.len())].clone();
-        damage(&mut bytes, &mut random);
-        let result = std::panic::catch_unwind(|| run(bytes));
+        let result = std::panic::catch_unwind(|| run(damaged_sample(seed)));
         assert!(result.is_ok(), "FUZZ_SEED={seed} FUZZ_ITERATIONS=1 shows it");
     }
 }

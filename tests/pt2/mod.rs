@@ -15,6 +15,8 @@ mod zip;
 
 use std::path::PathBuf;
 
+pub use fuzz::damaged_sample;
+
 /// The default options, with the rules of the build.
 fn options() -> aten2onnx::Options {
     aten2onnx::Exporter::new().options().clone()

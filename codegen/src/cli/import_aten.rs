@@ -56,15 +56,10 @@ pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
     let new = found(args)?;
     let rules = Rules::new(checked_with(mappings, &new.files)?);
     let mentions = Mentions::of(&checked);
-    let mut names = BTreeSet::new();
-    for (file, text) in &new.files {
-        let new = parsed(file, text)?;
-        let old = mappings.join("schemas").join(file);
-        let old = parsed(&old.display().to_string(), &read(&old)?)?;
-        print(&aten_report(&old, &new, &|op| mentions.files(op)))?;
-        let differs = new.iter().filter(|schema| old.get(&schema.name) != Some(schema));
-        names.extend(differs.map(|schema| schema.name.clone()));
-    }
+    let (before, after) = all_schemas(mappings, &new.files)?;
+    print(&aten_report(&before, &after, &|op| mentions.files(op)))?;
+    let differs = after.iter().filter(|schema| before.get(&schema.name) != Some(schema));
+    let names: BTreeSet<String> = differs.map(|schema| schema.name.clone()).collect();
     let names: Vec<String> = names.into_iter().collect();
     let tried = match &new.environment {
         Some(environment) if !names.is_empty() => {
@@ -73,6 +68,9 @@ pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
         _ => Vec::new(),
     };
     print(&tried_report(&names, &rules, &tried))?;
+    if tried.iter().any(|one| one.call.is_some()) && tried.iter().all(|one| one.recorded.is_none()) {
+        say("the recorder was not tried: name a folder with the package aten2onnx by `--package`");
+    }
     if args.write {
         for (file, text) in &new.files {
             let path = mappings.join("schemas").join(file);
@@ -109,6 +107,20 @@ fn of_files(paths: &[String]) -> Result<New, Stop> {
         files.push((name.to_owned(), text));
     }
     Ok(New { files, environment: None })
+}
+
+/// The schemas of all namespaces that have a new snapshot: those of today, and the new ones.
+fn all_schemas(mappings: &Path, files: &[(String, String)]) -> Result<(AtenSchemas, AtenSchemas), Stop> {
+    let mut before = Vec::new();
+    for (file, text) in files {
+        let path = mappings.join("schemas").join(file);
+        let old = read(&path)?;
+        parsed(&path.display().to_string(), &old)?;
+        parsed(file, text)?;
+        before.push(old);
+    }
+    let after = files.iter().map(|(_, text)| text.as_str());
+    Ok((AtenSchemas::index(before.iter().map(String::as_str))?, AtenSchemas::index(after)?))
 }
 
 fn parsed(name: &str, text: &str) -> Result<AtenSchemas, Stop> {

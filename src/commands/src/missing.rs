@@ -30,7 +30,7 @@ pub struct Missing {
 }
 
 /// How often an operator is met: `mappings/schemas/met.txt`.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone)]
 pub struct Met {
     /// Families of samples of PyTorch's own tests.
     pub opinfo: usize,
@@ -38,8 +38,18 @@ pub struct Met {
     pub code: usize,
     /// Mentions in reports of users.
     pub reports: usize,
+    /// Other compilers that translate it, with commas between: torch-mlir, pnnx.
+    pub peers: String,
     /// PyTorch composes it of other operators.
     pub decomposed: bool,
+}
+
+impl Met {
+    /// What is met more is greater.
+    fn rank(&self) -> (bool, usize, usize, usize, usize) {
+        let peers = self.peers.split(", ").filter(|name| !name.is_empty()).count();
+        (self.opinfo > 0, self.reports, peers, self.code, self.opinfo)
+    }
 }
 
 /// The operators without a rule by name, those that are met most first.
@@ -72,8 +82,7 @@ pub fn without_rule(rules: &Rules, checked: &Checked, met: &str) -> Vec<(String,
         entry.reason = rules.unsupported(name).map(str::to_owned);
     }
     let mut sorted: Vec<(String, Missing)> = found.into_iter().collect();
-    sorted
-        .sort_by_key(|(_, one)| std::cmp::Reverse((one.met.opinfo > 0, one.met.reports, one.met.code, one.met.opinfo)));
+    sorted.sort_by_key(|(_, one)| std::cmp::Reverse(one.met.rank()));
     sorted
 }
 
@@ -86,7 +95,7 @@ fn entry<'f>(
 ) -> &'f mut Missing {
     found.entry(op.to_owned()).or_insert_with(|| Missing {
         overloads: Vec::new(),
-        met: met.get(op).copied().unwrap_or_default(),
+        met: met.get(op).cloned().unwrap_or_default(),
         reason: None,
         start: start(),
     })
@@ -102,6 +111,7 @@ fn parsed(line: &str) -> Option<(&str, Met)> {
             Some(("opinfo", count)) => met.opinfo = count.parse().ok()?,
             Some(("code", count)) => met.code = count.parse().ok()?,
             Some(("reports", count)) => met.reports = count.parse().ok()?,
+            Some(("peers", names)) => met.peers = names.replace(',', ", "),
             _ => met.decomposed |= word == "decomposed",
         }
     }
@@ -149,6 +159,7 @@ impl Missing {
             number(self.met.opinfo),
             number(self.met.code),
             number(self.met.reports),
+            self.met.peers.clone(),
             reason,
             self.start.clone(),
         ]
@@ -157,5 +168,5 @@ impl Missing {
 
 /// The head of a table.
 pub fn head() -> Vec<String> {
-    ["operator", "overloads", "OpInfo", "calls", "reports", "reason", "start with"].map(str::to_owned).to_vec()
+    ["operator", "overloads", "OpInfo", "calls", "reports", "peers", "reason", "start with"].map(str::to_owned).to_vec()
 }

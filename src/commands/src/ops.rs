@@ -108,13 +108,15 @@ fn without_rules(rules: &Rules, format: Format) -> Result<String> {
         Format::Text => text::table(&std::iter::once(missing::head()).chain(lines()).collect::<Vec<_>>()),
         Format::Md => {
             let row = |(name, one): &(String, missing::Missing)| {
-                let mut cells = one.cells(name);
-                for at in [0, 1, 6] {
-                    cells.iter_mut().skip(at).take(1).for_each(|cell| *cell = format!("`{cell}`"));
-                }
-                markdown(&cells)
+                let is_code = |head: &str| ["operator", "overloads", "start with"].contains(&head);
+                let cells = missing::head().into_iter().zip(one.cells(name));
+                let cells = cells.map(|(head, cell)| if is_code(&head) { format!("`{cell}`") } else { cell });
+                markdown(&cells.collect::<Vec<_>>())
             };
-            markdown(&missing::head()) + &"|---".repeat(7) + "|\n" + &found.iter().map(row).collect::<String>()
+            markdown(&missing::head())
+                + &"|---".repeat(missing::head().len())
+                + "|\n"
+                + &found.iter().map(row).collect::<String>()
         }
         Format::Json => {
             let rows: Vec<BTreeMap<String, String>> =

@@ -1,7 +1,10 @@
 //! Exporters for one opset, which `aten2onnx-codegen exporter` writes: they give the bytes of the full one at that opset.
 //!
 //! `EXPORTER_OPSETS="11 13 17"` says for which opsets instead of the default. Their crates are compiled by `rustc` alone, against the crates that
-//! the tests were built from. `WALKS=all` also runs the walk of docs/maintainers.md from its text, which builds a workspace as a vendor does.
+//! the tests were built from. `WALKS=all` also runs the programs in C in valgrind, and `walk`.
+
+mod c;
+mod walk;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,10 +14,12 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::common::{self, files};
-use crate::docs::blocks;
 
 /// The models that an exporter is made for.
 const MODELS: [&str; 4] = ["convert/gpt2.pt2", "convert/vit.pt2", "convert/resnet.pt2", "models/mobilenet_like.pt2"];
+
+/// The runtimes that an exporter is made for: the first in the full tier, all with `EXPORTER_OPSETS`.
+const TARGETS: [&str; 6] = ["tract", "iree", "mnn", "tvm", "litert", "openvino"];
 
 /// Its name.
 const NAME: &str = "acme-onnx";
@@ -256,31 +261,6 @@ fn exported(program: &Path, arguments: &[&str], source: &Path, scratch: &Path) -
     fs::read(out).unwrap()
 }
 
-/// The C program of the workspace, if there is a compiler: it exports a model and frees everything.
-fn from_c(folder: &Path, out: &Path, wanted: &[u8]) {
-    if Command::new("cc").arg("--version").output().is_err() {
-        return;
-    }
-    let program = out.join("export");
-    let mut cc = Command::new("cc");
-    cc.args(["-Wall", "-Wextra", "-Werror", "-std=c99"]).arg(folder.join("c/examples/export.c"));
-    cc.arg("-I").arg(folder.join("c/include")).arg("-L").arg(out).arg(format!("-Wl,-rpath,{}", out.display()));
-    sound(cc.args(["-l", "acme_onnx_c", "-o"]).arg(&program).output().unwrap());
-    let model = out.join("from_c.onnx");
-    let run = |source: &Path| Command::new(&program).arg(source).arg(&model).output().unwrap();
-    sound(run(&data("convert/resnet.pt2")));
-    assert!(fs::read(&model).unwrap() == wanted, "the bytes of the C program differ");
-    fs::remove_file(&model).unwrap();
-    assert!(refused(&run(Path::new("no/such.pt2")), 3).contains("no/such.pt2"));
-    let other = refused(&run(&data("pt2/lstm.pt2")), 5);
-    assert!(other.contains("it is not part of this exporter"), "{other}");
-    let mut damaged = fs::read(data("convert/resnet.pt2")).unwrap();
-    damaged.truncate(20_000);
-    fs::write(out.join("damaged.pt2"), damaged).unwrap();
-    refused(&run(&out.join("damaged.pt2")), 4);
-    assert!(!model.exists(), "an error leaves a file");
-}
-
 /// `tests/run --fast` leaves it out, because it takes long.
 mod slow {
     use super::*;
@@ -325,7 +305,32 @@ mod slow {
                     .contains("no option `--opset`")
             );
             let wanted = exported(&single, &[], &data("convert/resnet.pt2"), scratch.path());
-            from_c(&folder, &out, &wanted);
+            c::example_exports(&folder, &out, &wanted);
+            c::damaged_archives_are_answered(&folder, &out);
+        }
+    }
+
+    /// What a runtime lacks is replaced as `aten2onnx export --target` does.
+    #[test]
+    fn an_exporter_for_a_runtime_gives_the_same_bytes() {
+        let libraries = libraries();
+        let taken = if std::env::var("EXPORTER_OPSETS").is_ok() { TARGETS.len() } else { 1 };
+        for target in &TARGETS[..taken] {
+            let scratch = tempfile::tempdir().unwrap();
+            let folder = scratch.path().join("acme");
+            let models = ["convert/gpt2.pt2", "convert/vit.pt2"].map(data);
+            let mut arguments = vec!["--opset", "13", "--target", target, "--for"];
+            arguments.extend(models.iter().map(|path| path.to_str().unwrap()));
+            sound(made(&arguments, &folder));
+            let single = built(&libraries, &folder).join("acme_onnx_command");
+            let mut replaced = 0;
+            for source in &models {
+                let theirs = exported(&single, &[], source, scratch.path());
+                let ours = exported(full(), &["--opset", "13", "--target", target], source, scratch.path());
+                assert!(ours == theirs, "{} for {target}: the bytes differ", source.display());
+                replaced += usize::from(ours != exported(full(), &["--opset", "13"], source, scratch.path()));
+            }
+            assert!(replaced > 0 || *target == "openvino", "{target} lacks nothing that these models need");
         }
     }
 
@@ -362,46 +367,6 @@ mod slow {
                 same += usize::from(ours.1.is_some());
             }
             assert!(same > 15, "only {same} models are exported at opset {opset}");
-        }
-    }
-
-    /// The first walk of docs/maintainers.md, as it is written.
-    #[test]
-    fn the_walk_of_a_vendor_leads_to_a_model() {
-        if std::env::var("WALKS").is_err() {
-            return;
-        }
-        let page = blocks::pages(common::root()).into_iter().find(|page| page.name == "docs/maintainers.md").unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        fs::copy(data("models/mobilenet_like.pt2"), folder.path().join("model.pt2")).unwrap();
-        fs::create_dir(folder.path().join("own")).unwrap();
-        let mut count = 0;
-        for block in page.blocks.into_iter().filter(|block| block.section.starts_with("1. ")) {
-            if block.language == "opmap" {
-                let name = Path::new(&block.rest).file_name().unwrap();
-                fs::write(folder.path().join("own").join(name), &block.text).unwrap();
-            }
-            if block.language != "sh" || block.rest != "walk" {
-                continue;
-            }
-            let path = std::env::join_paths(
-                std::iter::once(full().parent().unwrap().to_owned())
-                    .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
-            );
-            let mut shell = Command::new("sh");
-            shell
-                .args(["-e", "-c", &block.text])
-                .current_dir(&folder)
-                .env("PATH", path.unwrap())
-                .env("CARGO_NET_OFFLINE", "true");
-            let output = shell.env_remove("CARGO_TARGET_DIR").output().unwrap();
-            assert!(output.status.success(), "{}:\n{}", block.at, text(&output));
-            count += 1;
-        }
-        assert!(count >= 4, "only {count} blocks");
-        let ours = exported(full(), &["--opset", "13"], &folder.path().join("model.pt2"), folder.path());
-        for made in ["model.onnx", "from_c.onnx"] {
-            assert!(fs::read(folder.path().join(made)).unwrap() == ours, "{made}: the bytes differ");
         }
     }
 }
