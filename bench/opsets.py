@@ -1,9 +1,8 @@
 """Which opset is the fastest in ONNX Runtime: the models of models.py, exported at each opset for it, run in turns.
 
-    python bench/opsets.py [--only bert] [--opsets 18,21,23] [--into docs/targets.md]    # PYTHONPATH has the package aten2onnx
+    python bench/opsets.py [--only bert] [--opsets 18,21,23] [--into PAGE.md]    # PYTHONPATH has the package aten2onnx
 
 Each file is held against PyTorch. A time is the least processor time of a run, of one thread; the table has it beside that of the default opset.
-`fastest_opset` of a release in mappings/targets/ is the opset whose mean is the least.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-//! The third walk of docs/maintainers.md, "PyTorch released a new version", as it is written: from the snapshots of PyTorch 2.10, with the PyTorch of
-//! the tests as the new release, it leads to the snapshots of today.
+//! Walks of the documentation, as they are written: that of CONTRIBUTING.md to a new operator, and the third one of docs/maintainers.md, "PyTorch
+//! released a new version". From the snapshots of PyTorch 2.10, with the PyTorch of the tests as the new release, that leads to the snapshots of today.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::common;
-use crate::docs::blocks;
+use crate::docs::{blocks, run};
 
 /// What the older release has in another way.
 const OLDER: &str = "codegen/tests/new_torch/2.10.txt";
@@ -41,6 +41,25 @@ mod slow {
 
     mod python {
         use super::*;
+
+        #[test]
+        fn the_walk_to_a_new_operator_is_as_it_is_written() {
+            let pages = blocks::pages(common::root());
+            let page = pages.into_iter().find(|page| page.name == "CONTRIBUTING.md").unwrap();
+            let folder = run::Folder::with_rules(&page, "walk");
+            let (mut files, mut commands) = (0, 0);
+            for block in &page.blocks {
+                match (block.language.as_str(), block.rest.strip_prefix("walk")) {
+                    ("console", Some("")) => commands += folder.transcript(block),
+                    ("opmap", Some(file)) => {
+                        folder.write(file.trim(), block);
+                        files += 1;
+                    }
+                    _ => {}
+                }
+            }
+            assert!(files >= 2 && commands >= 8, "{files} files and {commands} commands: some are missing");
+        }
 
         #[test]
         fn the_walk_to_a_new_pytorch_leads_to_today() {

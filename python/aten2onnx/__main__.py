@@ -18,13 +18,13 @@ def main() -> int:
 
 def _hugging_face(arguments: list[str]) -> int:
     """`aten2onnx hf MODEL DIR`, which needs transformers."""
-    from ._errors import MissingPackageError
+    from ._errors import MissingPackageError, exit_code_of
 
     try:
         from .transformers._command import main as run
     except MissingPackageError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return exit_code_of(error)
     return run(arguments)
 
 

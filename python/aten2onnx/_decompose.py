@@ -23,7 +23,7 @@ def decomposed(program: LiveProgram, name: str, blockers: Callable[[Any], list[d
         done += [known for known in map(_name, replaced) if known not in done]
         with quiet():
             exported = run_decompositions(program.exported, replaced)
-        program = LiveProgram(exported, name, program.elsewhere)
+        program = LiveProgram(exported, name, program.outside)
     return program, done
 
 

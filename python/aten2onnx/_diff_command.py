@@ -7,10 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from ._diff import diff
-from ._errors import Error, FileError, InputError, UnsupportedError
-
-#: The exit codes of the native command.
-_CODES = ((FileError, 3), (InputError, 4), (UnsupportedError, 5))
+from ._errors import Error, exit_code_of
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -30,7 +27,7 @@ def main(arguments: Sequence[str]) -> int:
         )
     except Error as error:
         print(f"error: {error}", file=sys.stderr)
-        return next((code for kind, code in _CODES if isinstance(error, kind)), 2)
+        return exit_code_of(error)
     if not options.quiet:
         print(found, end="")
     return 0 if found.equal else 1

@@ -154,6 +154,22 @@ class InternalError(Error):
     """A bug in aten2onnx. Please report it together with the model's graph."""
 
 
+#: The exit codes of the command `aten2onnx`; README.md lists them.
+_EXIT_CODES: tuple[tuple[type[BaseException], int], ...] = (
+    (OSError, 3),
+    (InputError, 4),
+    (CaptureError, 5),
+    (UnsupportedError, 5),
+    (InternalError, 70),
+    (VerificationError, 1),
+)
+
+
+def exit_code_of(error: BaseException) -> int:
+    """The exit code of a command that ends with this error: 2, wrong usage, also for a package that is missing."""
+    return next((code for kind, code in _EXIT_CODES if isinstance(error, kind)), 2)
+
+
 _KINDS: dict[str, type[Error]] = {
     "file": FileError,
     "input": InputError,

@@ -20,7 +20,7 @@ from ._report import Report
 from ._support import rules as own_rules
 from ._types import Args, Branches, Capture, DType, DynamicAxes, DynamicShapes, ExternalData, Functions, Model, Paths, Precision, Provenance, QuantizeWeights, Scales, Weights, Writable
 from ._verify import verify_runs
-from ._weights import Elsewhere
+from ._weights import OutsideWeights
 
 
 #: Of more conditions, a warning shows the first.
@@ -219,7 +219,7 @@ def export(
     if before is not None or after is not None:
         model = _around(model, before, after)
     rules = own_rules(mappings)
-    elsewhere = _weights.elsewhere(weights, weight_names)
+    outside = _weights.outside_weights(weights, weight_names)
     try:
         with _progress.shown(progress) as shown:
             if way in ("script", "trace") and not isinstance(model, (str, os.PathLike)) and not _script.is_script(model):
@@ -231,16 +231,16 @@ def export(
                     dynamic_axes = None
             if isinstance(model, (str, os.PathLike)) or _script.is_script(model):
                 described = _script.source(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names)
-                if elsewhere.tensors:
+                if outside.tensors:
                     raise InputError("tensors cannot replace the weights of a file", help="pass the program, or the paths of safetensors files")
                 chosen = {"method": method, "model": model_name, "default_dtype": _script.default_dtype(model, default_dtype)}
-                options["source"] = {**described, **chosen, **elsewhere.options()}
+                options["source"] = {**described, **chosen, **outside.options()}
                 program = _from_file(model, rules, options, made, shown)
             else:
                 fixes = adopt_fixes and not strict_shapes  # a narrower range is a condition, too
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, fixes)
                 request = _ways.Request(arguments, way, branches, examples, _arguments.branch_inputs(branch_inputs, branches), verify, max_branches, max_runs, _arguments.roll(roll, branches))
-                program = _from_torch(model, request, rules, options, made, shown, elsewhere)
+                program = _from_torch(model, request, rules, options, made, shown, outside)
         program._progress, program._precision, program._quantized = progress, precision, quantize or quantize_weights
         if dump_exported_program and program.exported_program is not None:
             _save_captured(program.exported_program, Path(artifacts_dir) / f"{made.model}.pt2")
@@ -451,11 +451,11 @@ def _read(model: Any, rules: Rules, source: dict[str, Any]) -> Program:
 
 
 def _from_torch(
-    model: Any, request: _ways.Request, rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress, elsewhere: Elsewhere | None = None
+    model: Any, request: _ways.Request, rules: Rules, options: dict[str, Any], report: Report, shown: _progress.Progress, outside: OutsideWeights | None = None
 ) -> ONNXProgram:
     report.torch_version = require("torch", "exporting a model that is not a `.pt2` file").__version__
     opset = options["output"]["opset"]
-    found = _ways.capture(model, request, rules, opset, report, shown, elsewhere)
+    found = _ways.capture(model, request, rules, opset, report, shown, outside)
     report.notes += found.notes
     options["dims"] += [f"{symbol}={dim}" for symbol, dim in found.dims.items()]
     if found.call is not None:

@@ -12,7 +12,7 @@ from ._capture import quiet
 from ._constants import run_decompositions
 from ._errors import InputError, UnsupportedError
 from ._native import Program
-from ._weights import Elsewhere, is_absent, without_data
+from ._weights import OutsideWeights, is_absent, without_data
 
 _log = logging.getLogger(__name__)
 
@@ -26,13 +26,13 @@ class LiveProgram:
     #: Whether the program was recorded, and not captured by torch.export.
     is_recorded = False
 
-    def __init__(self, exported: Any, name: str, elsewhere: Elsewhere | None = None) -> None:
+    def __init__(self, exported: Any, name: str, outside: OutsideWeights | None = None) -> None:
         self.exported = _plain(exported)
-        self.elsewhere = elsewhere or Elsewhere()
+        self.outside = outside or OutsideWeights()
         self._tensors: list[tuple[str, Any, int, int]] = []
         state = self._lent(self.exported.state_dict)
         constants = self._lent(self.exported.constants)
-        self.native = _native(name, self.exported, state, constants, self.elsewhere.source())
+        self.native = _native(name, self.exported, state, constants, self.outside.source())
 
     def check(self) -> None:
         """Raises an error if the storage of a weight was resized, because it must not be read then."""
@@ -51,7 +51,7 @@ class LiveProgram:
         for name, value in tensors.items():
             if not isinstance(value, torch.Tensor):
                 continue  # an object of a custom class, which the graph signature describes
-            given = self.elsewhere.tensor(name, value)
+            given = self.outside.tensor(name, value)
             if given is None:
                 described[name] = absent(value)
                 continue

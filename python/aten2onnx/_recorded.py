@@ -16,7 +16,7 @@ from ._live import LiveProgram, absent
 from ._native import Program, Rules
 from ._ones import HELP
 from ._serialized import output_names
-from ._weights import Elsewhere
+from ._weights import OutsideWeights
 
 _log = logging.getLogger(__name__)
 
@@ -48,15 +48,15 @@ class RecordedProgram(LiveProgram):
 
     is_recorded = True
 
-    def __init__(self, recorded: Any, name: str, rules: Rules, elsewhere: Elsewhere | None = None) -> None:
+    def __init__(self, recorded: Any, name: str, rules: Rules, outside: OutsideWeights | None = None) -> None:
         self.exported = recorded
-        self.elsewhere = elsewhere or Elsewhere()
+        self.outside = outside or OutsideWeights()
         self._tensors = []
         state = self._lent(recorded.state_dict)
-        if self.elsewhere.paths:  # files have tensors of them, which is no reason for a note
+        if self.outside.paths:  # files have tensors of them, which is no reason for a note
             state |= {name: absent(tensor) for name, tensor in recorded.unread.items()}
         constants = self._lent(recorded.constants)
-        self.native = _native(name, recorded, state, constants, rules, self.elsewhere.source())
+        self.native = _native(name, recorded, state, constants, rules, self.outside.source())
 
 
 def _native(name: str, recorded: Any, state: Any, constants: Any, rules: Rules, source: str) -> Program:
@@ -103,7 +103,7 @@ class Wanted:
         branch_inputs: Arguments with which both sides of the branch in a line can be run, by `model.py:12`.
         keep_results: Whether the results of the runs are kept.
         is_fake: Whether the user asks for runs without elements.
-        elsewhere: Where the weights are, if not in the module.
+        outside: Where the weights are, if not in the module.
         max_branches: So many branches may become an If.
         max_runs: So many runs may be made at one choice of sizes, to take both sides of branches.
         max_tries: So many inputs are tried at which both sides of all branches can run.
@@ -120,7 +120,7 @@ class Wanted:
     branch_inputs: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=dict)
     keep_results: bool = False
     is_fake: bool = False
-    elsewhere: Elsewhere = field(default_factory=Elsewhere)
+    outside: OutsideWeights = field(default_factory=OutsideWeights)
     max_branches: int = 32
     max_runs: int = 64
     max_tries: int = 16
@@ -333,7 +333,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             _add_example(recorded, model, arguments, args, kwargs, None if has_ones else both)
         if not lacking:
             try:
-                live = _live(recorded, name, rules, has_ones, wanted.elsewhere)
+                live = _live(recorded, name, rules, has_ones, wanted.outside)
             except NotRecorded as error:
                 walked = [line for line in runs[0].recorder.walked if line.place not in both.loops]
                 if branches == "both" and walked:
@@ -352,7 +352,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         empty_notes = _ask_for_empty(live, recorded, wanted, frozenset(arguments.unstated) - wanted.empty, turned, both)
         kept, notes = take_branches(live, recorded, branches, turned, lambda symbol: is_right_at_one(recorded, model, arguments, runs[0], symbol), both)
         if len(recorded.observed) > before:
-            live = _live(recorded, name, rules, True, wanted.elsewhere)  # holds the sizes at 1 against its own
+            live = _live(recorded, name, rules, True, wanted.outside)  # holds the sizes at 1 against its own
         if kept:
             live.native = live.native.under_conditions(kept)
     except CaptureError as error:
@@ -425,18 +425,18 @@ def _fakes(model: Any, wanted: Wanted) -> Callable[[str, Any], bool] | None:
     """Which parameters and buffers have no elements in the runs: those that come from elsewhere, or all, if the user asks for it. By default those without data."""
     from ._record.fakes import SMALL, is_unknown
 
-    elsewhere = wanted.elsewhere
+    outside = wanted.outside
     if wanted.is_fake:
-        return lambda name, tensor: is_unknown(tensor) or name in elsewhere.tensors or tensor.numel() >= SMALL
-    if elsewhere.paths:
+        return lambda name, tensor: is_unknown(tensor) or name in outside.tensors or tensor.numel() >= SMALL
+    if outside.paths:
         saved = set(model.state_dict())
-        return lambda name, tensor: is_unknown(tensor) or name in saved or name in elsewhere.tensors
-    return (lambda name, tensor: is_unknown(tensor) or name in elsewhere.tensors) if elsewhere.tensors else None
+        return lambda name, tensor: is_unknown(tensor) or name in saved or name in outside.tensors
+    return (lambda name, tensor: is_unknown(tensor) or name in outside.tensors) if outside.tensors else None
 
 
-def _live(recorded: Any, name: str, rules: Rules, has_ones: bool, elsewhere: Elsewhere) -> RecordedProgram:
+def _live(recorded: Any, name: str, rules: Rules, has_ones: bool, outside: OutsideWeights) -> RecordedProgram:
     try:
-        return RecordedProgram(recorded, name, rules, elsewhere)
+        return RecordedProgram(recorded, name, rules, outside)
     except (Error, NotImplementedError, RuntimeError) as error:
         if has_ones and "in a run that had" in str(error) or "in one run and" in str(error):
             raise CaptureError(f"the model treats a size of 1 in another way: {error}", help=_ONES) from error

@@ -56,7 +56,7 @@ def verify(program: Any, args: Any, kwargs: Mapping[str, Any] | None, *, rtol: f
             "a model that was exported from a `.pt2` file cannot be compared with PyTorch",
             help="export the result of `torch.export.load` instead",
         )
-    if program._live.elsewhere.paths or program._live.elsewhere.tensors:
+    if program._live.outside.paths or program._live.outside.tensors:
         raise UnsupportedError(
             "a model whose weights come from elsewhere cannot be compared with PyTorch",
             help="load the weights into the module, and export it without `weights`",

@@ -12,7 +12,7 @@ from . import _progress
 from ._errors import ArgumentError, CaptureError, Error, InputError
 from ._native import Rules
 from ._report import Report
-from ._weights import Elsewhere, check_data
+from ._weights import OutsideWeights, check_data
 
 _log = logging.getLogger(__name__)
 
@@ -79,21 +79,21 @@ def way_of(capture: str, strict: bool | None) -> str:
     )
 
 
-def capture(model: Any, request: Request, rules: Rules, opset: int, report: Report, shown: _progress.Progress, elsewhere: Elsewhere | None = None) -> Found:
+def capture(model: Any, request: Request, rules: Rules, opset: int, report: Report, shown: _progress.Progress, outside: OutsideWeights | None = None) -> Found:
     """Captures a module.
 
     Raises:
         CaptureError: No way that can be right is possible.
     """
     if request.way in ("auto", "record", "fake"):
-        found = _recorded(model, request, rules, opset, report, shown, elsewhere)
+        found = _recorded(model, request, rules, opset, report, shown, outside)
         if found is not None:
             return found
-    return _exported(model, request, report, shown, elsewhere)
+    return _exported(model, request, report, shown, outside)
 
 
 def _recorded(
-    model: Any, request: Request, rules: Rules, opset: int, report: Report, shown: _progress.Progress, elsewhere: Elsewhere | None
+    model: Any, request: Request, rules: Rules, opset: int, report: Report, shown: _progress.Progress, outside: OutsideWeights | None
 ) -> Found | None:
     """Records a module; None if that is impossible and another way may do."""
     from . import _recorded
@@ -117,7 +117,7 @@ def _recorded(
                 dict(zip(request.branch_inputs, arranged(list(request.branch_inputs.values()), call, "branch_inputs"))),
                 request.keep_results,
                 request.way == "fake",
-                elsewhere or Elsewhere(),
+                outside or OutsideWeights(),
                 request.max_branches,
                 request.max_runs,
                 roll=request.roll,
@@ -126,7 +126,7 @@ def _recorded(
                 found = _recorded.capture(inner, name_of_model(model), wanted, rules, opset)
     except _recorded.NotRecorded as error:
         if "has no data" in str(error):  # no other way has it
-            check_data(model, elsewhere or Elsewhere())
+            check_data(model, outside or OutsideWeights())
         if request.way in ("record", "fake"):
             place = [] if error.line is None else [str(error.line)]
             message = f"the model cannot be recorded: {error}"
@@ -156,7 +156,7 @@ def arranged(examples: Sequence[Any], call: Any, option: str = "examples") -> li
     return found
 
 
-def _exported(model: Any, request: Request, report: Report, shown: _progress.Progress, elsewhere: Elsewhere | None) -> Found:
+def _exported(model: Any, request: Request, report: Report, shown: _progress.Progress, outside: OutsideWeights | None) -> Found:
     """Captures a module with torch.export."""
     from ._export import captured
     from ._live import LiveProgram
@@ -172,14 +172,14 @@ def _exported(model: Any, request: Request, report: Report, shown: _progress.Pro
             if is_used():
                 found.notes.append("numbers that the model draws with `random` or `numpy.random` are constants of the file: draw them with torch, or pass them as inputs")
         except CaptureError as error:
-            check_data(model, elsewhere or Elsewhere())
+            check_data(model, outside or OutsideWeights())
             if report.unrecorded:
                 error.ways = [("recording it", report.unrecorded), *(error.ways or [("torch.export", error.message)])]
                 if report.unrecorded_line:
                     _tell_line(error, report.unrecorded, report.unrecorded_line)
             raise
     try:
-        live = LiveProgram(found.exported, found.name, elsewhere)
+        live = LiveProgram(found.exported, found.name, outside)
     except Error as error:
         if report.unrecorded:
             error.message += f"\nrecording it: {report.unrecorded}"

@@ -14,7 +14,7 @@ from ._types import Weights
 
 
 @dataclass
-class Elsewhere:
+class OutsideWeights:
     """Where the weights of a program are.
 
     Attributes:
@@ -61,9 +61,9 @@ def _type(tensor: Any) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
 
 
-def elsewhere(weights: Weights | None, names: Mapping[str, str] | None = None) -> Elsewhere:
+def outside_weights(weights: Weights | None, names: Mapping[str, str] | None = None) -> OutsideWeights:
     """Reads the arguments `weights` and `weight_names`."""
-    found = Elsewhere(names=dict(names or {}))
+    found = OutsideWeights(names=dict(names or {}))
     if weights is None:
         return found
     for part in [weights] if isinstance(weights, (str, os.PathLike, Mapping)) else weights:
@@ -84,7 +84,7 @@ def tensors(argument: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def check_data(model: Any, elsewhere: Elsewhere) -> None:
+def check_data(model: Any, outside: OutsideWeights) -> None:
     """Raises an error for the first tensor of a module that has no data, and that no file or mapping has.
 
     Raises:
@@ -92,7 +92,7 @@ def check_data(model: Any, elsewhere: Elsewhere) -> None:
     """
     import torch
 
-    if not isinstance(model, torch.nn.Module) or elsewhere.paths or elsewhere.tensors:
+    if not isinstance(model, torch.nn.Module) or outside.paths or outside.tensors:
         return
     for name, tensor in (*model.named_parameters(), *model.named_buffers()):
         if is_absent(tensor):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import runpy
 import sys
@@ -12,6 +13,8 @@ import onnx
 import pytest
 import torch
 from torch import nn
+
+import aten2onnx
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md"), REPOSITORY / "python/README.md"]
@@ -57,6 +60,13 @@ def test_no_script_has_the_name_of_a_module_of_python() -> None:
     scripts = [path for folder in folders for path in (REPOSITORY / folder).rglob("*.py") if "node_modules" not in path.parts]
     assert len(scripts) > 100
     assert not [path for path in scripts if path.stem in sys.stdlib_module_names]
+
+
+def test_every_argument_of_export_is_on_the_page_about_arguments() -> None:
+    page = (REPOSITORY / "docs/migration.md").read_text(encoding="utf-8")
+    arguments = [name for name in inspect.signature(aten2onnx.export).parameters if name != "others"]
+    assert len(arguments) > 40
+    assert not [name for name in arguments if f"`{name}`" not in page]
 
 
 def test_toml_parses() -> None:

@@ -15,6 +15,8 @@ transformers = pytest.importorskip("transformers")
 import aten2onnx  # noqa: E402
 import aten2onnx.transformers as hugging_face  # noqa: E402
 from aten2onnx.__main__ import main  # noqa: E402
+from aten2onnx._errors import CaptureError, InternalError, MissingPackageError, UnsupportedError, VerificationError, exit_code_of  # noqa: E402
+from aten2onnx.transformers._command import main as command  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/transformers"))
 import generate  # noqa: E402
@@ -84,6 +86,19 @@ def test_a_head_and_a_tokenizer_from_the_command_line(tmp_path, capsys) -> None:
     graph = onnx.load(tmp_path / "out/onnx/model.onnx").graph
     assert [value.name for value in graph.input] == ["input_ids", "attention_mask", "token_type_ids"]
     assert [value.name for value in graph.output] == ["logits"]
+
+
+def test_the_command_ends_with_the_exit_codes_of_the_readme(tmp_path, capsys) -> None:
+    source = tmp_path / "source"
+    tiny.build("vit").save_pretrained(source)
+    for arguments, code, said in [
+        ([source, "--task", "poetry"], 4, "no task `poetry`"),
+        ([source, "--dtype", "fp8"], 4, "fp8"),
+    ]:
+        model, *options = map(str, arguments)
+        assert command([model, str(tmp_path / "out"), *options]) == code, arguments
+        assert said in capsys.readouterr().err
+    assert [exit_code_of(kind("")) for kind in (CaptureError, UnsupportedError, InternalError, VerificationError, MissingPackageError)] == [5, 5, 70, 1, 2]
 
 
 def test_mistakes_are_explained(tmp_path) -> None:

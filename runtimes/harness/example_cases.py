@@ -51,7 +51,7 @@ def examples(exporter, rules, target):
     general = general_notes(target)
     failing = {line.partition(" => ")[0].split(maxsplit=2)[2] for line in EXPECTED_FAILURES.read_text().splitlines() if line and line[0] != "#"}
     records = [record for record in written(exporter, rules, target) if is_plain(record) and record["text"] not in failing]
-    for record, (inputs, expected) in zip(records, answers(records)):
+    for record, (inputs, expected) in zip(records, right_results(records)):
         if expected is None:
             continue
         model = bytes.fromhex(record["models"][0]["hex"]) if record["models"] else None
@@ -117,7 +117,7 @@ def fed(model, inputs):
     return {f"x{index}": array for index, array in enumerate(inputs) if f"x{index}" in names}
 
 
-def answers(records):
+def right_results(records):
     """The inputs and right results of records, or no results where they are random or nothing gives them."""
     kept = environments.folder() / f"examples-{digest_of_judge()}.pickle"
     known = pickle.loads(kept.read_bytes()) if kept.exists() else {}

@@ -3,9 +3,12 @@
 //! codegen/opmap/tests/docs.rs.
 
 pub mod blocks;
-use crate::common;
-mod run;
+mod links;
+pub mod run;
 
+use crate::common;
+
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use blocks::{Block, pages};
@@ -23,6 +26,7 @@ fn every_block_has_a_known_language() {
                     || rest.strip_prefix("no-run: ").is_some_and(|reason| !reason.is_empty())
             }
             // `xtask layers --check` compares the diagram with the imports.
+            ("console", "walk") => true,
             ("console" | "toml" | "mermaid", rest) => rest.is_empty(),
             ("python" | "opmap", _) => true,
             ("rust" | "text", rest) => !rest.is_empty(),
@@ -39,11 +43,13 @@ fn every_block_has_a_known_language() {
 fn files_are_shown_as_they_are() {
     let mut languages = Vec::new();
     for block in pages(common::root()).iter().flat_map(|page| &page.blocks) {
-        if !["rust", "python", "opmap"].contains(&block.language.as_str()) || block.rest.is_empty() {
+        let is_of_file = ["rust", "python", "opmap"].contains(&block.language.as_str()) && !block.rest.is_empty();
+        if !is_of_file || block.rest.starts_with("walk ") {
             continue;
         }
-        // What is under `examples` is compiled or run by other tests.
-        assert!(block.rest.starts_with("examples/"), "{}: `{}` is not an example", block.at, block.rest);
+        // What is under `examples` and `mappings` is compiled or run by other tests.
+        let is_tested = ["examples/", "mappings/"].iter().any(|folder| block.rest.starts_with(folder));
+        assert!(is_tested, "{}: `{}` is no example and no rule", block.at, block.rest);
         let file = std::fs::read_to_string(common::root().join(&block.rest)).unwrap();
         let is_shown = file.starts_with(&block.text) || file.contains(&format!("\n{}", block.text));
         assert!(is_shown, "{}: {} has other lines", block.at, block.rest);
@@ -52,6 +58,41 @@ fn files_are_shown_as_they_are() {
     for language in ["rust", "python", "opmap"] {
         assert!(languages.iter().any(|found| found == language), "no block shows a file in {language}");
     }
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let (mut count, mut dead) = (0, Vec::new());
+    for page in pages(common::root()) {
+        let path = common::root().join(&page.name);
+        let text = std::fs::read_to_string(&path).unwrap();
+        for link in links::links(&text) {
+            count += 1;
+            let (file, heading) = links::place(&path, &link.target);
+            let has_heading = |heading: &String| {
+                std::fs::read_to_string(&file).is_ok_and(|text| links::anchors(&text).contains(heading))
+            };
+            if !file.exists() || !heading.as_ref().is_none_or(has_heading) {
+                dead.push(format!("{}:{}: {}", page.name, link.line, link.target));
+            }
+        }
+    }
+    assert!(dead.is_empty(), "links that lead nowhere:\n{}", dead.join("\n"));
+    assert!(count >= 100, "only {count} links");
+}
+
+#[test]
+fn the_map_has_every_folder() {
+    let root = common::root();
+    // Other folders may lie here: environments, caches, what editors keep.
+    let output = Command::new("git").arg("ls-files").current_dir(root).output().unwrap();
+    let files = String::from_utf8(output.stdout).unwrap();
+    let names: BTreeSet<&str> = files.lines().filter_map(|file| Some(file.split_once('/')?.0)).collect();
+    let page = std::fs::read_to_string(root.join("docs/architecture.md")).unwrap();
+    let (_, map) = page.split_once("\n## The folders\n").unwrap();
+    let map = map.split("\n## ").next().unwrap();
+    let unnamed: Vec<_> = names.iter().filter(|name| !map.contains(&format!("`{name}/`"))).collect();
+    assert!(unnamed.is_empty() && names.len() >= 10, "docs/architecture.md does not say what is in {unnamed:?}");
 }
 
 /// The examples of the package that the pages show.
@@ -95,7 +136,7 @@ mod python {
             if to_run.is_empty() {
                 continue;
             }
-            let folder = Folder::new(&page);
+            let folder = Folder::new(&page, "commands");
             for block in to_run {
                 if block.language == "sh" {
                     folder.script(block);

@@ -13,9 +13,10 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Creates the folder.
-    pub fn new(page: &Page) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("docs").join(page.name.replace(['/', '.'], "-"));
+    /// Creates the folder, for one purpose: other tests may run other blocks of the page.
+    pub fn new(page: &Page, purpose: &str) -> Folder {
+        let name = page.name.replace(['/', '.'], "-");
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("docs").join(purpose).join(name);
         let _ = std::fs::remove_dir_all(&path);
         let programs = path.join("bin");
         std::fs::create_dir_all(&programs).unwrap();
@@ -33,6 +34,23 @@ impl Folder {
         let inherited = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::iter::once(programs).chain(std::env::split_paths(&inherited));
         Folder { search_path: std::env::join_paths(folders).unwrap(), path }
+    }
+
+    /// The same with what commands for rules read and write: the mappings, the pages, and `aten2onnx-codegen`.
+    pub fn with_rules(page: &Page, purpose: &str) -> Folder {
+        let folder = Folder::new(page, purpose);
+        for name in ["mappings", "docs"] {
+            common::copy_folder(&common::root().join(name), &folder.path.join(name));
+        }
+        let codegen = Path::new(env!("CARGO_BIN_EXE_aten2onnx")).with_file_name("aten2onnx-codegen");
+        assert!(codegen.exists(), "run `cargo build --workspace --bins`");
+        program(&folder.path.join("bin/aten2onnx-codegen"), &codegen);
+        folder
+    }
+
+    /// Writes a block to a file.
+    pub fn write(&self, file: &str, block: &Block) {
+        std::fs::write(self.path.join(file), &block.text).unwrap();
     }
 
     /// Runs a block of commands, which must succeed.

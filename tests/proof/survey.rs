@@ -48,7 +48,7 @@ impl Survey {
                 let observed = examples::observe(example, checked, rules, opset);
                 survey.compare(example, &proof, opset, &observed, set);
                 survey.calls += observed.named.len();
-                for what in plan::contradictions(&observed.named, opset, &proof.said, examiner.said_elsewhere()) {
+                for what in plan::contradictions(&observed.named, opset, &proof.said, examiner.unnamed_calls()) {
                     survey.contradict(example, opset, &what);
                 }
                 match observed.outcome {

@@ -74,7 +74,7 @@ fn exported(guards: &[&str], ranges: &str, options: &Options) -> Result<Exported
 }
 
 /// The conditions that are told.
-fn told(guards: &[&str], ranges: &str) -> Vec<String> {
+fn messages_of(guards: &[&str], ranges: &str) -> Vec<String> {
     exported(guards, ranges, &crate::pt2::options()).unwrap().conditions
 }
 
@@ -127,7 +127,7 @@ fn conditions_are_told_in_the_names_of_the_file() {
         (&["not ($h == 5 or $w < 3)"], "", &["w >= 3", "h != 5"]),
     ];
     for (guards, ranges, expected) in cases {
-        assert_eq!(told(guards, ranges), *expected, "{guards:?}");
+        assert_eq!(messages_of(guards, ranges), *expected, "{guards:?}");
     }
 }
 
@@ -161,7 +161,7 @@ fn what_follows_is_not_told() {
         (&["3*($h // 2) < 60", "($h / 2) < 19.5"], to_40, &["2 <= h <= 38"]),
     ];
     for (guards, ranges, expected) in cases {
-        assert_eq!(told(guards, ranges), *expected, "{guards:?}");
+        assert_eq!(messages_of(guards, ranges), *expected, "{guards:?}");
     }
 }
 
@@ -204,8 +204,8 @@ fn a_symbol_with_one_value_becomes_a_number() {
 #[test]
 fn an_integer_that_has_one_value_is_told() {
     // The file takes any integer there.
-    assert_eq!(told(&["$n == 3"], ""), ["n == 3"]);
-    assert_eq!(told(&["$n > 2", "$n < 4"], ""), ["n == 3"]);
+    assert_eq!(messages_of(&["$n == 3"], ""), ["n == 3"]);
+    assert_eq!(messages_of(&["$n > 2", "$n < 4"], ""), ["n == 3"]);
     assert_eq!(exported(&[], "", &with(&["s9=3"])).unwrap().conditions, ["n == 3"]);
     let mut program = program(&[], "").unwrap();
     let h = program.graph.tensors["x"].sizes[0].clone();
@@ -270,7 +270,7 @@ fn sizes_of_at_least_2_are_a_condition() {
     assert_eq!(found.conditions, ["h >= 2", "w >= 2"]);
     assert!(found.notes[0].contains("right only where `h >= 2` and `w >= 2`"));
     assert!(refusal(&[], ranges, &strict(&[])).message.contains("`h >= 2`"));
-    assert_eq!(told(&[], r#""h": {"min_val": 3, "max_val": null}"#), [""; 0], "the user declared it");
+    assert_eq!(messages_of(&[], r#""h": {"min_val": 3, "max_val": null}"#), [""; 0], "the user declared it");
 }
 
 #[test]
@@ -307,8 +307,8 @@ fn sizes_that_the_user_chooses_fulfil_the_conditions() {
 #[test]
 fn what_the_example_does_not_fulfil_is_told_as_it_stands() {
     // It is misunderstood, or the file is damaged; nothing follows from it.
-    assert_eq!(told(&["$h == 7"], ""), ["L['x'].size()[0] == 7"]);
-    assert_eq!(told(&["$n > 40", "$n < 9"], ""), ["n <= 8", "L['n'] > 40"]);
+    assert_eq!(messages_of(&["$h == 7"], ""), ["L['x'].size()[0] == 7"]);
+    assert_eq!(messages_of(&["$n > 40", "$n < 9"], ""), ["n <= 8", "L['n'] > 40"]);
 }
 
 #[test]

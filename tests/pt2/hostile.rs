@@ -521,7 +521,7 @@ mod guards {
     use super::*;
 
     /// What is told of a program with these guards.
-    fn told(guards: &[&str]) -> Vec<String> {
+    fn messages_of(guards: &[&str]) -> Vec<String> {
         export_program(program(guards, "").unwrap(), &crate::pt2::options()).unwrap().conditions
     }
 
@@ -540,7 +540,7 @@ mod guards {
             "L['x'].size()[-1] == 3",
             "$h ==== 3",
         ] {
-            let told = told(&[guard]);
+            let told = messages_of(&[guard]);
             assert_eq!(told.len(), 1, "{guard}");
         }
         let json = |more: &str| read(Json { more: more.to_owned(), ..Json::default() }.archive());
@@ -572,11 +572,11 @@ mod guards {
             "$h ** 99999999999 > 0".to_owned(),
             "$h // 0 == $h % 0".to_owned(),
         ] {
-            let told = told(&[&guard]);
+            let told = messages_of(&[&guard]);
             assert!(told.iter().all(|text| text.len() < 3000), "{told:?}");
         }
         let path = format!("L{}.size()[0] == 1", "['x']".repeat(500));
-        assert_eq!(told(&[&path]).len(), 1);
+        assert_eq!(messages_of(&[&path]).len(), 1);
         assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     }
 
@@ -601,7 +601,7 @@ mod guards {
         for guards in
             [&["$h > 31", "$h < 32"][..], &["$h == $h + 1"], &["$h*0 == 1"], &["($h % 2) == 0", "($h % 2) == 1"]]
         {
-            assert!(!told(guards).is_empty(), "{guards:?}");
+            assert!(!messages_of(guards).is_empty(), "{guards:?}");
         }
     }
 

@@ -292,7 +292,7 @@ def experts(bits, block=None, is_packed=False, form="batched_mm", kind="Mixtral"
     return model, (torch.randn(1, 6, 128),)
 
 
-def settled(model, inputs):
+def normalized(model, inputs):
     """A network with random weights whose normalizations have seen numbers, so that its activations do not vanish."""
     model.train()
     with torch.no_grad():
@@ -332,7 +332,7 @@ def image(name, quantizer):
         import torchvision
 
         inputs = (torch.randn(1, 3, 64, 64),)
-        return pt2e(settled(getattr(torchvision.models, name)(), inputs), inputs, quantizer())
+        return pt2e(normalized(getattr(torchvision.models, name)(), inputs), inputs, quantizer())
 
     return build
 

@@ -33,7 +33,7 @@ pub fn prepare_rename(
     file: FileId,
     at: usize,
 ) -> Result<PrepareRenameResponse, String> {
-    let (analysis, name) = settled(state, document, at)?;
+    let (analysis, name) = checked_name(state, document, at)?;
     let at = name.start;
     renamed(&analysis, document, file, at)?;
     let placeholder = document.text.get(name.clone()).unwrap_or("").to_owned();
@@ -45,7 +45,7 @@ pub fn prepare_rename(
 /// # Errors
 /// Why it cannot be renamed like this.
 pub fn rename(state: &State, document: &Document, file: FileId, at: usize, new: &str) -> Result<WorkspaceEdit, String> {
-    let (analysis, name) = settled(state, document, at)?;
+    let (analysis, name) = checked_name(state, document, at)?;
     check_name(new)?;
     let what = renamed(&analysis, document, file, name.start)?;
     let spans = match &what {
@@ -73,7 +73,7 @@ pub fn rename(state: &State, document: &Document, file: FileId, at: usize, new: 
 }
 
 /// The last state that was checked, if it is that of all files, without syntax errors. And the name at a place.
-fn settled(state: &State, document: &Document, at: usize) -> Result<(Arc<Analysis>, Range<usize>), String> {
+fn checked_name(state: &State, document: &Document, at: usize) -> Result<(Arc<Analysis>, Range<usize>), String> {
     let analysis = state.latest.clone().ok_or("the files are not checked yet")?;
     let is_checked = |(i, file): (usize, &Document)| analysis.text(FileId(i as u32)) == file.text;
     if !state.files.iter().enumerate().all(is_checked) {

@@ -19,7 +19,7 @@ use crate::{actions, coloring, completion, hints, hover, lenses, navigation, ren
 pub type Refusal = (ErrorCode, String);
 
 /// A place in a document.
-struct Place<'s> {
+struct CursorPlace<'s> {
     document: &'s Document,
     file: Option<FileId>,
     at: usize,
@@ -131,13 +131,13 @@ fn own_document<'s>(state: &'s State, uri: &Uri) -> Result<(&'s Document, Option
     Ok((document(state, uri)?, state.file(uri)))
 }
 
-fn place<'s>(state: &'s State, params: &TextDocumentPositionParams) -> Result<Place<'s>, Refusal> {
+fn place<'s>(state: &'s State, params: &TextDocumentPositionParams) -> Result<CursorPlace<'s>, Refusal> {
     let (document, file) = own_document(state, &params.text_document.uri)?;
-    Ok(Place { document, file, at: document.offset(params.position) })
+    Ok(CursorPlace { document, file, at: document.offset(params.position) })
 }
 
 /// A place in one of the mapping files.
-fn own_place<'s>(state: &'s State, params: &TextDocumentPositionParams) -> Result<(Place<'s>, FileId), Refusal> {
+fn own_place<'s>(state: &'s State, params: &TextDocumentPositionParams) -> Result<(CursorPlace<'s>, FileId), Refusal> {
     let place = place(state, params)?;
     let file = place.file.ok_or_else(|| refusal("the file is not in the folder of the rules".to_owned()))?;
     Ok((place, file))

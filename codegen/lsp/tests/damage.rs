@@ -89,7 +89,7 @@ fn the_server_survives_any_edit_and_any_place() {
         }
         wrong += usize::from(editor.shown.values().any(|shown| shown.as_array().is_some_and(|all| !all.is_empty())));
     }
-    editor.settle();
+    editor.wait_for_check();
     assert!(answers > EDITS * 3 && wrong > EDITS / 2, "only {answers} answers, and {wrong} texts with errors");
     assert_eq!(
         editor.ask(

@@ -48,7 +48,7 @@ fn own_files_are_checked_over_the_rules_of_the_package() {
     editor.open(&file, OWN);
     let begin = OWN.find("doubled(x)").unwrap();
     editor.change(&file, begin..begin + 7, "doubld");
-    editor.settle();
+    editor.wait_for_check();
     let uri = editor.uri(&file);
     assert_eq!(editor.shown.keys().collect::<Vec<_>>(), [&uri], "errors of other files");
     let errors = editor.shown[&uri].clone();
@@ -58,7 +58,7 @@ fn own_files_are_checked_over_the_rules_of_the_package() {
     let actions = editor.ask("textDocument/codeAction", asked).unwrap();
     assert_eq!(actions[0]["edit"]["changes"][&uri][0]["newText"], "doubled", "{actions}");
     editor.change(&file, begin..begin + 6, "doubled");
-    editor.settle();
+    editor.wait_for_check();
     assert_eq!(editor.shown[&uri], json!([]));
     editor.quit();
 }
@@ -69,7 +69,7 @@ fn built_in_helpers_are_found_and_stay_as_they_are() {
     let file = path(user.path(), "my.opmap");
     let mut editor = editor(base.path(), user.path(), vec![user.path().join("my.opmap")]);
     editor.open(&file, OWN);
-    editor.settle();
+    editor.wait_for_check();
     let helper = at(&editor, &file, OWN, "doubled(x)");
     let hover = editor.ask("textDocument/hover", helper.clone()).unwrap();
     assert!(hover.to_string().contains("fn doubled(Tensor x) -> Tensor"), "{hover}");
@@ -117,10 +117,10 @@ fn an_override_comes_and_goes() {
     let own = OWN.find("map aten::relu").unwrap();
     let place = at(&editor, &file, OWN, "Relu(self)");
     editor.change(&file, own..OWN.len(), "");
-    editor.settle();
+    editor.wait_for_check();
     assert!(editor.shown.values().all(|errors| *errors == json!([])), "{:?}", editor.shown);
     editor.change(&file, own..own, &OWN[own..]);
-    editor.settle();
+    editor.wait_for_check();
     assert!(editor.shown.values().all(|errors| *errors == json!([])), "{:?}", editor.shown);
     let hover = editor.ask("textDocument/hover", place).unwrap();
     assert!(hover.to_string().contains("Relu"), "{hover}");
@@ -136,7 +136,7 @@ fn the_project_itself_is_edited_where_it_is_open() {
     editor.open("aten/rules.opmap", BASE);
     let begin = BASE.find("doubled(Relu").unwrap();
     editor.change("aten/rules.opmap", begin..begin + 7, "doubld");
-    editor.settle();
+    editor.wait_for_check();
     let uri = editor.uri("aten/rules.opmap");
     assert!(editor.shown[&uri].to_string().contains("doubld"), "{:?}", editor.shown);
     editor.quit();

@@ -84,7 +84,7 @@ fn request(editor: &mut Editor, folder: &Path, line: &str) -> String {
             let on_disk = fs::read_to_string(folder.join("mappings").join(path));
             let text = if rest.is_empty() { on_disk.unwrap() } else { unescaped(rest) };
             editor.open(path, &text);
-            editor.settle();
+            editor.wait_for_check();
             return errors(editor);
         }
         "change" | "type" => {
@@ -97,21 +97,21 @@ fn request(editor: &mut Editor, folder: &Path, line: &str) -> String {
             } else {
                 // Each letter is checked: otherwise it would depend on the machine which texts between the server has seen.
                 editor.change(path, at..at + old.len(), "");
-                editor.settle();
+                editor.wait_for_check();
                 let mut place = at;
                 for c in new.chars() {
                     editor.change(path, place..place, c.encode_utf8(&mut [0; 4]));
-                    editor.settle();
+                    editor.wait_for_check();
                     place += c.len_utf8();
                 }
             }
-            editor.settle();
+            editor.wait_for_check();
             return errors(editor);
         }
         "close" => {
             editor.tell("textDocument/didClose", json!({"textDocument": {"uri": editor.uri(path)}}));
             editor.open.remove(path);
-            editor.settle();
+            editor.wait_for_check();
             return errors(editor);
         }
         "disk" => {
@@ -119,7 +119,7 @@ fn request(editor: &mut Editor, folder: &Path, line: &str) -> String {
             fs::write(target, unescaped(rest)).unwrap();
             let change = json!({"changes": [{"uri": editor.uri(path), "type": 1}]});
             editor.tell("workspace/didChangeWatchedFiles", change);
-            editor.settle();
+            editor.wait_for_check();
             return errors(editor);
         }
         "find" => return answer(editor, "workspace/symbol", json!({"query": path})),

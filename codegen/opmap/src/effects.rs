@@ -168,7 +168,7 @@ pub enum Term {
     /// `range(a, b)`
     Range(Box<Term>, Box<Term>),
     /// `aten::full_like(self, value)`
-    Call(Call),
+    Call(TermCall),
 }
 
 /// A constant.
@@ -183,7 +183,7 @@ pub enum Literal {
 
 /// A call of another operator.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct TermCall {
     /// The overload.
     pub op: String,
     /// Its arguments by name.
@@ -194,7 +194,7 @@ pub struct Call {
 
 impl What {
     /// Calls `f` on every call of the fact, the outermost first.
-    pub fn each_call(&self, f: &mut dyn FnMut(&Call)) {
+    pub fn each_call(&self, f: &mut dyn FnMut(&TermCall)) {
         let term = match self {
             What::View(view) => view.inverse.as_ref(),
             What::Write(write) => write.value.as_ref(),
@@ -208,7 +208,7 @@ impl What {
 
 impl Term {
     /// Calls `f` on every call of the term, the outermost first.
-    pub fn each_call(&self, f: &mut dyn FnMut(&Call)) {
+    pub fn each_call(&self, f: &mut dyn FnMut(&TermCall)) {
         match self {
             Term::Call(call) => {
                 f(call);

@@ -121,16 +121,16 @@ struct Object<'a> {
     code: &'a str,
     message: &'a str,
     #[serde(flatten)]
-    place: Place<'a>,
+    place: LabelPlace<'a>,
     /// Other places.
-    also: Vec<Place<'a>>,
+    also: Vec<LabelPlace<'a>>,
     notes: &'a [String],
     help: Option<&'a str>,
 }
 
 /// A place. Lines and columns (in characters) count from 1, and the end is one past the last character.
 #[derive(Serialize)]
-struct Place<'a> {
+struct LabelPlace<'a> {
     path: &'a str,
     line: usize,
     column: usize,
@@ -139,13 +139,13 @@ struct Place<'a> {
     label: &'a str,
 }
 
-fn place<'a>(sources: &'a Sources, (span, label): &'a (Span, String)) -> Place<'a> {
+fn place<'a>(sources: &'a Sources, (span, label): &'a (Span, String)) -> LabelPlace<'a> {
     let (path, text) =
         sources.files.get(span.file.0 as usize).map_or(("", ""), |file| (file.path.as_str(), file.text.as_str()));
     let range = visible(text, *span);
     let (line, column) = position(text, range.start);
     let (end_line, end_column) = position(text, range.end);
-    Place { path, line, column, end_line, end_column, label }
+    LabelPlace { path, line, column, end_line, end_column, label }
 }
 
 fn position(text: &str, at: usize) -> (usize, usize) {

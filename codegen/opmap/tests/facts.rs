@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use aten2onnx_opmap::effects::{Literal, Sharing, Term, Trait, What, When};
 use aten2onnx_opmap::schema::Schemas;
-use aten2onnx_opmap::schema::writes::Form;
+use aten2onnx_opmap::schema::writes::SchemaForm;
 use aten2onnx_opmap::source::Sources;
 use aten2onnx_opmap::{Checked, check_sources, check_with_base, render};
 
@@ -91,9 +91,9 @@ fn a_result_is_known_by_its_name() {
 fn schemas_tell_what_is_written_and_what_each_element_gets() {
     let aten = &SCHEMAS.aten;
     let form = |name: &str| aten.writes(aten.get(name).unwrap()).map(|writes| writes.form);
-    assert_eq!(form("aten::add_.Tensor"), Some(Form::InPlace));
-    assert_eq!(form("aten::add.out"), Some(Form::Out));
-    assert_eq!(form("aten::_native_batch_norm_legit"), Some(Form::Other));
+    assert_eq!(form("aten::add_.Tensor"), Some(SchemaForm::InPlace));
+    assert_eq!(form("aten::add.out"), Some(SchemaForm::Out));
+    assert_eq!(form("aten::_native_batch_norm_legit"), Some(SchemaForm::Other));
     assert_eq!(form("aten::relu"), None);
     let each = |name: &str| aten.for_each_element(aten.get(name).unwrap()).map(|each| each.schema.name.as_str());
     assert_eq!(each("aten::_foreach_pow.ScalarList"), Some("aten::pow.Tensor_Scalar"));

@@ -47,7 +47,7 @@ fn found(checked: &Checked) -> BTreeSet<String> {
 }
 
 /// What the files tell of, in the same form.
-fn told() -> BTreeSet<String> {
+fn messages_of() -> BTreeSet<String> {
     let mut told = BTreeSet::new();
     for file in files() {
         let text = fs::read_to_string(&file).unwrap();
@@ -91,7 +91,7 @@ fn each_planted_fault_is_found_at_its_place() {
     if std::env::var_os("BLESS").is_some() {
         return bless(&found);
     }
-    let told = told();
+    let told = messages_of();
     let missed: Vec<&String> = told.difference(&found).collect();
     let untold: Vec<&String> = found.difference(&told).collect();
     assert!(missed.is_empty() && untold.is_empty(), "not found: {missed:#?}\nnot told of: {untold:#?}");

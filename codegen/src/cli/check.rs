@@ -17,7 +17,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
+pub fn check_rules(mappings: &Path, args: &Args) -> Result<(), Stop> {
     let checked = check_dir(mappings)?;
     let errors = &checked.diagnostics;
     if args.json {

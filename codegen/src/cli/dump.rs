@@ -15,7 +15,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
+pub fn dump_code(mappings: &Path, args: &Args) -> Result<(), Stop> {
     let checked = sound_rules(mappings)?;
     std::fs::create_dir_all(&args.out).map_err(|e| format!("{}: {e}", args.out.display()))?;
     let files = generate(&checked)?;

@@ -11,7 +11,7 @@ use super::report::{Stop, print, sound_rules};
 pub struct Args {}
 
 /// Runs the command.
-pub fn run(mappings: &Path, _args: &Args) -> Result<(), Stop> {
+pub fn print_examples(mappings: &Path, _args: &Args) -> Result<(), Stop> {
     let checked = sound_rules(mappings)?;
     print(&examples::json_lines(&checked))
 }

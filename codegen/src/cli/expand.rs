@@ -18,7 +18,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
+pub fn expand_operator(mappings: &Path, args: &Args) -> Result<(), Stop> {
     let checked = sound_rules(mappings)?;
     let opset = args.opset.unwrap_or(checked.schemas.opsets.max);
     print(&expand(&checked, &args.op, opset)?)

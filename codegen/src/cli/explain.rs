@@ -13,7 +13,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<(), Stop> {
+pub fn explain_error(args: &Args) -> Result<(), Stop> {
     match explain::explain(&args.code) {
         Some(page) => print(&format!("{}\n", page.trim_end())),
         None => {

@@ -55,7 +55,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
+pub fn write_exporter(mappings: &Path, args: &Args) -> Result<(), Stop> {
     exporter::check_name(&args.name)?;
     // The command may be run in a folder of the vendor.
     let is_here = mappings.exists() || mappings != Path::new("mappings");

@@ -22,7 +22,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
+pub fn format_rules(mappings: &Path, args: &Args) -> Result<(), Stop> {
     let files = match args.files.as_slice() {
         [] => Sources::paths(mappings).map_err(|e| format!("{}: {e}", mappings.display()))?,
         files => files.to_vec(),

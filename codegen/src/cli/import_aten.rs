@@ -51,7 +51,7 @@ struct New {
 }
 
 /// Runs the command.
-pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
+pub fn import_pytorch(mappings: &Path, args: &Args) -> Result<(), Stop> {
     let checked = check_dir(mappings)?;
     let new = found(args)?;
     let rules = Rules::new(checked_with(mappings, &new.files)?);

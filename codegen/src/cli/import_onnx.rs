@@ -40,7 +40,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
+pub fn import_onnx(mappings: &Path, args: &Args) -> Result<(), Stop> {
     let path = mappings.join("schemas/onnx.txt");
     let old_text = read(&path)?;
     let old = OnnxSchemas::parse(&old_text).map_err(|e| format!("{}: {e}", path.display()))?;

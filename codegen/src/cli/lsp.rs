@@ -16,7 +16,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(mappings: &Path, _args: &Args) -> Result<(), Stop> {
+pub fn serve_editor(mappings: &Path, _args: &Args) -> Result<(), Stop> {
     let program = std::env::current_exe().map_err(|e| format!("the path of this program is unknown: {e}"))?;
     let setup = Setup { mappings: mappings.to_owned(), program: Some(Runner::Codegen(program)), ..Setup::default() };
     aten2onnx_lsp::serve_stdio(setup).map_err(Stop::Unable)

@@ -45,7 +45,7 @@ enum Format {
 }
 
 /// Runs the command.
-pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
+pub fn write_matrix(mappings: &Path, args: &Args) -> Result<(), Stop> {
     if let Some(cells) = args.audit {
         let options = ["--audit".to_owned(), cells.to_string(), "--seed".to_owned(), args.seed.to_string()];
         return try_rules::exporter(mappings, "verify", &options);

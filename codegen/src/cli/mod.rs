@@ -72,23 +72,23 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let mappings = cli.mappings.as_path();
     let done: Result<(), Stop> = match &cli.command {
-        Command::Check(args) => check::run(mappings, args),
-        Command::Fmt(args) => fmt::run(mappings, args),
-        Command::Expand(args) => expand::run(mappings, args),
-        Command::Matrix(args) => matrix::run(mappings, args),
-        Command::ImportOnnx(args) => import_onnx::run(mappings, args),
-        Command::ImportAten(args) => import_aten::run(mappings, args),
-        Command::Dump(args) => dump::run(mappings, args),
-        Command::Exporter(args) => exporter::run(mappings, args),
-        Command::Explain(args) => explain::run(args),
-        Command::Examples(args) => examples::run(mappings, args),
-        Command::Stats(_) => stats::run(mappings),
-        Command::Try(args) => try_rules::run(mappings, args),
-        Command::Verify(args) => verify::run(mappings, args),
-        Command::Mutants(args) => mutants::run(mappings, args),
+        Command::Check(args) => check::check_rules(mappings, args),
+        Command::Fmt(args) => fmt::format_rules(mappings, args),
+        Command::Expand(args) => expand::expand_operator(mappings, args),
+        Command::Matrix(args) => matrix::write_matrix(mappings, args),
+        Command::ImportOnnx(args) => import_onnx::import_onnx(mappings, args),
+        Command::ImportAten(args) => import_aten::import_pytorch(mappings, args),
+        Command::Dump(args) => dump::dump_code(mappings, args),
+        Command::Exporter(args) => exporter::write_exporter(mappings, args),
+        Command::Explain(args) => explain::explain_error(args),
+        Command::Examples(args) => examples::print_examples(mappings, args),
+        Command::Stats(_) => stats::print_stats(mappings),
+        Command::Try(args) => try_rules::try_examples(mappings, args),
+        Command::Verify(args) => verify::verify_calls(mappings, args),
+        Command::Mutants(args) => mutants::test_mutants(mappings, args),
         Command::Site(args) => explorer::site(mappings, args),
         Command::Serve(args) => explorer::serve(mappings, args),
-        Command::Lsp(args) => lsp::run(mappings, args),
+        Command::Lsp(args) => lsp::serve_editor(mappings, args),
     };
     report::exit_code(done)
 }

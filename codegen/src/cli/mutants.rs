@@ -15,6 +15,6 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
+pub fn test_mutants(mappings: &Path, args: &Args) -> Result<(), Stop> {
     try_rules::exporter(mappings, "mutants", &args.rest)
 }

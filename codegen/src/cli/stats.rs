@@ -11,6 +11,6 @@ use super::report::{Stop, print, sound_rules};
 pub struct Args {}
 
 /// Runs the command.
-pub fn run(mappings: &Path) -> Result<(), Stop> {
+pub fn print_stats(mappings: &Path) -> Result<(), Stop> {
     print(&Stats::of(&sound_rules(mappings)?).text())
 }

@@ -14,7 +14,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
+pub fn try_examples(mappings: &Path, args: &Args) -> Result<(), Stop> {
     exporter(mappings, "try", &args.wanted)
 }
 

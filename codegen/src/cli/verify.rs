@@ -15,6 +15,6 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(mappings: &Path, args: &Args) -> Result<(), Stop> {
+pub fn verify_calls(mappings: &Path, args: &Args) -> Result<(), Stop> {
     try_rules::exporter(mappings, "verify", &args.rest)
 }

@@ -111,7 +111,7 @@ impl Unparser<'_> {
                 ExprKind::Call(ident(name), args.iter().map(arg).collect())
             }
         };
-        of(kind)
+        expr_of(kind)
     }
 
     fn boxed(&self, expr: &Expr) -> Box<ast::Expr> {
@@ -228,7 +228,7 @@ impl Unparser<'_> {
         let input = |input: &Input| match (input, visit::input_expr(input)) {
             (Input::Spread(list), _) => Argument::Spread(self.expr(list)),
             (_, Some(value)) => Argument::Positional(self.expr(value)),
-            (_, None) => Argument::Positional(of(name_expr("None"))),
+            (_, None) => Argument::Positional(expr_of(name_expr("None"))),
         };
         let mut args: Vec<Argument> = node.inputs.iter().map(input).collect();
         for (name, form, value) in &node.attrs {
@@ -246,11 +246,11 @@ impl Unparser<'_> {
     fn stated(&self, stated: &[Stated]) -> ast::Expr {
         let one = |output: &Stated| {
             let args = [&output.dtype, &output.shape].map(|e| Argument::Positional(self.expr(e)));
-            of(ExprKind::Call(ident("tensor"), args.into()))
+            expr_of(ExprKind::Call(ident("tensor"), args.into()))
         };
         match stated {
             [output] => one(output),
-            all => of(ExprKind::Tuple(all.iter().map(one).collect())),
+            all => expr_of(ExprKind::Tuple(all.iter().map(one).collect())),
         }
     }
 
@@ -302,14 +302,14 @@ fn builtin_name(builtin: Builtin) -> &'static str {
 fn float(x: f64) -> ExprKind {
     match x {
         f64::INFINITY => name_expr("INF"),
-        f64::NEG_INFINITY => ExprKind::Unary(UnaryOp::Neg, Box::new(of(name_expr("INF")))),
+        f64::NEG_INFINITY => ExprKind::Unary(UnaryOp::Neg, Box::new(expr_of(name_expr("INF")))),
         _ if x.is_nan() => name_expr("NAN"),
         _ if x == std::f64::consts::PI => name_expr("PI"),
         _ => ExprKind::Float(x, format!("{x:?}")),
     }
 }
 
-fn of(kind: ExprKind) -> ast::Expr {
+fn expr_of(kind: ExprKind) -> ast::Expr {
     ast::Expr { kind, span: Span::default() }
 }
 

@@ -2,7 +2,7 @@
 
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::schema::aten::Schema;
-use aten2onnx_opmap::schema::writes::Form;
+use aten2onnx_opmap::schema::writes::SchemaForm;
 
 /// How an overload is covered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Rules {
         if !schema.returns.iter().any(|result| result.ty.contains("Tensor")) {
             return Known::NoTensor;
         }
-        let writes = aten.writes(schema).filter(|writes| writes.form != Form::Other);
+        let writes = aten.writes(schema).filter(|writes| writes.form != SchemaForm::Other);
         let functional = writes.and_then(|writes| writes.functional);
         let each = || aten.for_each_element(schema).map(|each| each.schema);
         let other = functional.or_else(each);

@@ -59,7 +59,7 @@ impl Run {
 /// Runs the examples of these operators, or all. The others have no states.
 pub fn all(set: &Arc<MappingFiles>, only: &[String]) -> Vec<Run> {
     in_parallel(set, |rules, example| match only.is_empty() || only.iter().any(|name| name == super::target(example)) {
-        true => run(set, rules, example),
+        true => run_example(set, rules, example),
         false => Run::default(),
     })
 }
@@ -82,7 +82,7 @@ pub(super) fn in_parallel<T: Send>(set: &Arc<MappingFiles>, of: impl Fn(&Rules, 
     (0..examples.len()).filter_map(|i| parts.get_mut(i % threads).and_then(Iterator::next)).collect()
 }
 
-fn run(set: &MappingFiles, rules: &Rules, example: &Example) -> Run {
+fn run_example(set: &MappingFiles, rules: &Rules, example: &Example) -> Run {
     let mut run = Run::default();
     let mut texts: Vec<String> = Vec::new();
     // A `raise` does not concern opsets before the form of its calls.

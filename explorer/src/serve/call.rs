@@ -55,7 +55,7 @@ fn symbols(call: &str) -> String {
 }
 
 /// The graphs of a call as a part of a page.
-pub fn run(set: &Arc<MappingFiles>, call: &str, opsets: &[u32]) -> String {
+pub fn draw_call(set: &Arc<MappingFiles>, call: &str, opsets: &[u32]) -> String {
     let example = match parsed(set, call) {
         Ok(example) => example,
         Err(error) => return refusal(&error),
@@ -78,7 +78,7 @@ pub fn compare(state: &State, set: &Arc<MappingFiles>, call: &str) -> String {
 fn compared(state: &State, set: &Arc<MappingFiles>, call: &str) -> Result<Vec<String>> {
     let example = parsed(set, call)?;
     let rules = Rules::of_files(Arc::clone(set));
-    let tried = examples::run(0, &example, set.checked(), &rules, Passes::NONE);
+    let tried = examples::build_example(0, &example, set.checked(), &rules, Passes::NONE);
     let mut lines = tried.failures;
     if let Some(record) = tried.record {
         let folder = tempfile::tempdir()?;

@@ -56,7 +56,7 @@ pub fn answer(asked: &Asked, state: &State) -> Answer {
         (&Method::POST, "/live/call" | "/live/compare") => match (std::str::from_utf8(&asked.body), state.now().good) {
             (Err(_), _) => text(400, "text/plain", "The call is not text."),
             (_, None) => html(&view::problem(&state.now())),
-            (Ok(call), Some(set)) if path == "/live/call" => html(&call::run(&set, call, &opsets(&query))),
+            (Ok(call), Some(set)) if path == "/live/call" => html(&call::draw_call(&set, call, &opsets(&query))),
             (Ok(call), Some(set)) => html(&call::compare(state, &set, call)),
         },
         (&Method::GET, "/") if state.now().pages.is_empty() => redirect("/live/"),

@@ -4,7 +4,7 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_opmap::explain;
 use minijinja::Value;
 
-use super::markdown::{Document, Place, render};
+use super::markdown::{Document, PagePlace, render};
 use super::{Head, Site, urls};
 use crate::facts::Facts;
 
@@ -37,7 +37,7 @@ pub fn document(facts: &Facts, path: &str, documents: &[String]) -> Result<Docum
     let text = facts.read(path)?;
     let root = urls::root_of(&urls::document(path));
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-    Ok(render(&text, Place { facts, root: &root, folder, documents }))
+    Ok(render(&text, PagePlace { facts, root: &root, folder, documents }))
 }
 
 /// Adds all of them, and the lists of them.
@@ -64,7 +64,7 @@ fn errors(site: &mut Site<'_>, documents: &[String]) -> Result<()> {
     for code in explain::codes() {
         let url = urls::error(code);
         let root = urls::root_of(&url);
-        let place = Place { facts, root: &root, folder: "codegen/opmap/src/errors", documents };
+        let place = PagePlace { facts, root: &root, folder: "codegen/opmap/src/errors", documents };
         let Document { title, html, headings } = render(explain::explain(code).unwrap_or_default(), place);
         let meaning = title.split_once(": ").map_or(title.as_str(), |(_, meaning)| meaning).to_owned();
         rows.push(context! { name => code, url => &url, text => &meaning });

@@ -21,7 +21,7 @@ pub struct Document {
 
 /// What links and code mean on a page.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'f> {
+pub struct PagePlace<'f> {
     /// The facts.
     pub facts: &'f Facts,
     /// The way to the root of the site.
@@ -33,7 +33,7 @@ pub struct Place<'f> {
 }
 
 /// Renders a document.
-pub fn render(text: &str, place: Place<'_>) -> Document {
+pub fn render(text: &str, place: PagePlace<'_>) -> Document {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_FOOTNOTES;
     let mut document = Document::default();
     let mut events: Vec<Event<'_>> = Vec::new();
@@ -138,7 +138,7 @@ fn unique(slug: String, known: &mut BTreeMap<String, usize>) -> String {
     if *count == 1 { slug } else { format!("{slug}-{}", *count - 1) }
 }
 
-fn code_block(language: &str, code: &str, place: Place<'_>) -> String {
+fn code_block(language: &str, code: &str, place: PagePlace<'_>) -> String {
     let inner = match language {
         "opmap" => Highlighter::new(place.facts, place.root, None).html(code),
         _ => escaped(code),
@@ -146,7 +146,7 @@ fn code_block(language: &str, code: &str, place: Place<'_>) -> String {
     format!("<pre class=code tabindex=0><code>{inner}</code></pre>\n")
 }
 
-impl Place<'_> {
+impl PagePlace<'_> {
     /// Where a link of a document leads: to a page of the site, or to the file in the repository.
     fn target(&self, link: &str) -> String {
         if link.contains("://") || link.starts_with('#') || link.starts_with("mailto:") {

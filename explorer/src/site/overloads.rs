@@ -136,7 +136,7 @@ fn schema(facts: &Facts, name: &str) -> Option<String> {
 /// Documentation lines as HTML.
 pub fn docs(facts: &Facts, lines: &[String], root: &str) -> String {
     let lines: Vec<&str> = lines.iter().map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
-    let place = markdown::Place { facts, root, folder: "", documents: &[] };
+    let place = markdown::PagePlace { facts, root, folder: "", documents: &[] };
     markdown::render(&lines.join("\n"), place).html
 }
 

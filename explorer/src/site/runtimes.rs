@@ -93,8 +93,8 @@ fn one(site: &mut Site<'_>, target: &'static Target, uses: &[(&String, &Use)], c
         symbolic => target.symbolic,
         own_sizes => target.own_sizes,
         lacks,
-        forms => told(target.forms),
-        warns => told(target.warns),
+        forms => form_rows(target.forms),
+        warns => form_rows(target.warns),
         counts,
         troubled,
     };
@@ -105,7 +105,7 @@ fn one(site: &mut Site<'_>, target: &'static Target, uses: &[(&String, &Use)], c
 }
 
 /// Forms of operators as the page shows them.
-fn told(forms: &[Avoid]) -> Vec<Value> {
+fn form_rows(forms: &[Avoid]) -> Vec<Value> {
     let row = |form: &Avoid| context! { op => form.op, url => urls::operator(form.op), when => form.when.join(" and "), reason => form.reason };
     forms.iter().map(row).collect()
 }

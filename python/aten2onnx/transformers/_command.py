@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from .._errors import Error
+from .._errors import Error, exit_code_of
 from ._directory import export
 from ._tasks import TASKS
 from ._variants import VARIANTS
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
         )
     except (Error, OSError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return exit_code_of(error)
     for note in dict.fromkeys(made.notes):
         print(f"note: {note}", file=sys.stderr)
     for path in made.files:

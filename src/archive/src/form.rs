@@ -4,7 +4,7 @@ use crate::zip::Archive;
 
 /// The kind of an archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ArchiveForm {
     /// `torch.export.save` of torch 2.8 and later.
     Pt2,
     /// `torch.export.save` of torch 2.7 and older.
@@ -17,19 +17,19 @@ pub enum Form {
     Unknown,
 }
 
-impl Form {
+impl ArchiveForm {
     /// Determines the kind by the entries.
-    pub fn of(archive: &Archive) -> Form {
+    pub fn of(archive: &Archive) -> ArchiveForm {
         if archive.contains("archive_format") || archive.names().any(|name| name.starts_with("models/")) {
-            Form::Pt2
+            ArchiveForm::Pt2
         } else if archive.contains("serialized_exported_program.json") {
-            Form::FlatPt2
+            ArchiveForm::FlatPt2
         } else if !archive.contains("data.pkl") {
-            Form::Unknown
+            ArchiveForm::Unknown
         } else if archive.names().any(|name| name.starts_with("code/")) {
-            Form::TorchScript
+            ArchiveForm::TorchScript
         } else {
-            Form::Saved
+            ArchiveForm::Saved
         }
     }
 }

@@ -41,12 +41,12 @@ pub enum Object<'a> {
     /// Data outside of the pickle: a storage.
     Persistent(Id),
     /// A call, which is not executed.
-    Call(Box<Call>),
+    Call(Box<ReduceCall>),
 }
 
 /// A call of a function or class, and what was added to its result.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct ReduceCall {
     /// Usually a [`Object::Global`].
     pub callable: Id,
     /// The tuple of arguments.
@@ -266,7 +266,7 @@ impl<'a> Machine<'a> {
             b'R' | 0x81 => {
                 let args = self.pop()?;
                 let callable = self.pop()?;
-                let call = Call { callable, args, items: Vec::new(), pairs: Vec::new(), state: None };
+                let call = ReduceCall { callable, args, items: Vec::new(), pairs: Vec::new(), state: None };
                 self.push(Object::Call(Box::new(call)))?;
             }
             b'b' => {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::form::Form;
+use crate::form::ArchiveForm;
 use crate::pickle::{Id, Object, Pickle};
 use crate::zip::Archive;
 use aten2onnx_core::error::{Error, Kind};
@@ -58,11 +58,11 @@ pub fn no_model(path: &Path, error: Error) -> Error {
     };
     let Ok(archive) = archive else { return error };
     let shown = path.display();
-    let what = match Form::of(&archive) {
-        Form::Pt2 | Form::FlatPt2 => "a program of torch.export",
-        Form::TorchScript => "a TorchScript file",
-        Form::Saved => return saved(&archive).at(shown.to_string()),
-        Form::Unknown => return other_archive().at(shown.to_string()),
+    let what = match ArchiveForm::of(&archive) {
+        ArchiveForm::Pt2 | ArchiveForm::FlatPt2 => "a program of torch.export",
+        ArchiveForm::TorchScript => "a TorchScript file",
+        ArchiveForm::Saved => return saved(&archive).at(shown.to_string()),
+        ArchiveForm::Unknown => return other_archive().at(shown.to_string()),
     };
     Error::input(format!("it is {what}, not an ONNX model"))
         .at(shown.to_string())

@@ -17,6 +17,7 @@ pub mod infer;
 pub mod passes;
 
 pub use build::{
-    AVOIDED, ArgValue, Args, Became, Binding, Builder, Call, Event, ExternRecord, Form, Graph, In, IntoOuts, Known,
-    LowerFn, Lowerings, NamedCall, Out, Outs, Scalar, ScalarOp, SourceNode, Trace, as_stored, encode_float, encode_int,
+    AVOIDED, ArgValue, Args, Became, Binding, Builder, Event, ExternRecord, Graph, In, IntoOuts, Known, LowerFn,
+    Lowerings, NamedCall, NodeCall, OperatorForm, Out, Outs, Scalar, ScalarOp, SourceNode, Trace, as_stored,
+    encode_float, encode_int,
 };

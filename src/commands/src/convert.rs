@@ -40,7 +40,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
+pub fn convert_model(args: &Args, build: &Rules) -> Result<(), Stop> {
     export::handle_signals();
     let start = Instant::now();
     let mut options = args.options.clone();

@@ -56,7 +56,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<(), Stop> {
+pub fn diff_models(args: &Args) -> Result<(), Stop> {
     if args.inputs.is_some() || args.random.is_some() {
         let error = Error::unsupported("models are run in ONNX Runtime, which this program does not have");
         return Err(error.help("use the command of the Python package: `python -m aten2onnx diff ..`").into());

@@ -83,7 +83,7 @@ pub struct Args {
 type Constant = (String, Option<Vec<f64>>);
 
 /// Runs the command.
-pub fn run(args: &Args, rules: &Rules) -> Result<(), Stop> {
+pub fn edit_model(args: &Args, rules: &Rules) -> Result<(), Stop> {
     let start = Instant::now();
     let source = pipelines::read(&args.input, args.weights.follow_links)?;
     let options = Options {

@@ -13,7 +13,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<(), Stop> {
+pub fn explain_error(args: &Args) -> Result<(), Stop> {
     let code = args.code.to_uppercase();
     match explain::explain(&code) {
         Some(page) => report::print(&format!("{}\n", page.trim_end())),

@@ -10,7 +10,7 @@ use super::mappings::Mappings;
 use super::progress::Line;
 use super::report::{self, Stop, stopped};
 use super::text;
-use aten2onnx_archive::form::Form;
+use aten2onnx_archive::form::ArchiveForm;
 use aten2onnx_archive::zip::Archive;
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::weights::MappedFile;
@@ -71,14 +71,14 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
+pub fn export_model(args: &Args, build: &Rules) -> Result<(), Stop> {
     handle_signals();
     let start = Instant::now();
     let input = match args.files.as_slice() {
         [input] if !args.all && args.merge.is_none() => input,
         _ if args.report.is_some() => return Err(Error::unsupported("`--report` is for one model").into()),
         _ if !args.adapter.is_empty() => return Err(Error::unsupported("`--adapter` is for one model").into()),
-        _ => return export_many::run(args, build, start),
+        _ => return export_many::export_models(args, build, start),
     };
     let output = output(args, input)?;
     let options = options(args, build)?;
@@ -156,8 +156,8 @@ pub(super) fn handle_signals() {
 /// Refuses descriptions of inputs for a program that records them. Python passes the arguments of a call for any file.
 fn refuse_inputs(path: &Path) -> Result<()> {
     let archive = Archive::of_file(open(path)?);
-    match archive.as_ref().map(Form::of) {
-        Ok(Form::Pt2 | Form::FlatPt2) => {
+    match archive.as_ref().map(ArchiveForm::of) {
+        Ok(ArchiveForm::Pt2 | ArchiveForm::FlatPt2) => {
             let message =
                 "`--input` describes inputs of a TorchScript file, and a program of torch.export records its inputs";
             Err(Error::unsupported(message)

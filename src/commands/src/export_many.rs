@@ -15,7 +15,7 @@ use aten2onnx_program::Program;
 use aten2onnx_rules::Rules;
 
 /// Runs the command.
-pub fn run(args: &Args, build: &Rules, start: Instant) -> Result<(), Stop> {
+pub fn export_models(args: &Args, build: &Rules, start: Instant) -> Result<(), Stop> {
     let options = export::options(args, build)?;
     let output = output(args)?;
     let models = many::export_programs(programs(args, &options)?, &options)?;

@@ -48,7 +48,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, rules: &Rules) -> Result<(), Stop> {
+pub fn extract_part(args: &Args, rules: &Rules) -> Result<(), Stop> {
     let start = Instant::now();
     let source = pipelines::read(&args.input, args.weights.follow_links)?;
     let options = Options {

@@ -67,7 +67,7 @@ enum Model {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
+pub fn inspect_model(args: &Args, build: &Rules) -> Result<(), Stop> {
     let rules = args.mappings.over(build)?;
     let file = export::open(&args.input)?;
     let aim = Aim { opset: args.opset, target: args.target };

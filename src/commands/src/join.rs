@@ -54,7 +54,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, rules: &Rules) -> Result<(), Stop> {
+pub fn join_models(args: &Args, rules: &Rules) -> Result<(), Stop> {
     let start = Instant::now();
     let mut sources: Vec<(String, Source)> = Vec::new();
     for path in &args.inputs {

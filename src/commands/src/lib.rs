@@ -95,22 +95,22 @@ pub fn run(args: impl IntoIterator<Item = OsString>, rules: &Rules) -> u8 {
         }
     };
     let done = match cli.command {
-        Command::Export(args) => export::run(&args, rules),
-        Command::Convert(args) => convert::run(&args, rules),
-        Command::Inspect(args) => inspect::run(&args, rules),
-        Command::Pack(args) => pack::run(&args),
-        Command::Extract(args) => extract::run(&args, rules),
-        Command::Split(args) => split::run(&args, rules),
-        Command::Edit(args) => edit::run(&args, rules),
-        Command::Join(args) => join::run(&args, rules),
-        Command::Diff(args) => diff::run(&args),
-        Command::Ops(args) => ops::run(&args, rules),
-        Command::Targets(args) => targets::run(&args),
-        Command::ExplainError(args) => explain::run(&args),
-        Command::Try(args) => try_rules::run(&args, rules),
-        Command::Verify(args) => verify_rules::run(&args, rules),
-        Command::Mutants(args) => mutants::run(&args, rules),
-        Command::Lsp(args) => lsp::run(&args),
+        Command::Export(args) => export::export_model(&args, rules),
+        Command::Convert(args) => convert::convert_model(&args, rules),
+        Command::Inspect(args) => inspect::inspect_model(&args, rules),
+        Command::Pack(args) => pack::pack_model(&args),
+        Command::Extract(args) => extract::extract_part(&args, rules),
+        Command::Split(args) => split::split_model(&args, rules),
+        Command::Edit(args) => edit::edit_model(&args, rules),
+        Command::Join(args) => join::join_models(&args, rules),
+        Command::Diff(args) => diff::diff_models(&args),
+        Command::Ops(args) => ops::list_operators(&args, rules),
+        Command::Targets(args) => targets::list_targets(&args),
+        Command::ExplainError(args) => explain::explain_error(&args),
+        Command::Try(args) => try_rules::try_examples(&args, rules),
+        Command::Verify(args) => verify_rules::verify_calls(&args, rules),
+        Command::Mutants(args) => mutants::test_mutants(&args, rules),
+        Command::Lsp(args) => lsp::serve_editor(&args),
     };
     report::exit_code(done)
 }

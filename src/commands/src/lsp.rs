@@ -31,7 +31,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> std::result::Result<(), Stop> {
+pub fn serve_editor(args: &Args) -> std::result::Result<(), Stop> {
     if let Some(missing) = args.mappings.iter().find(|path| !path.exists()) {
         let error = Error::new(Kind::Io, "there is no such file or folder").at(missing.display().to_string());
         return Err(error.help("name mapping files, which end in `.opmap`, or folders of them").into());

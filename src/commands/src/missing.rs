@@ -6,7 +6,7 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::effects::What;
 use aten2onnx_opmap::schema::aten::Schema;
-use aten2onnx_opmap::schema::writes::Form;
+use aten2onnx_opmap::schema::writes::SchemaForm;
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::{built_in, of_build};
 
@@ -129,7 +129,7 @@ fn is_covered(schema: &Schema, checked: &Checked, rules: &Rules) -> bool {
         && let Some(functional) = writes.functional
     {
         // Without its functional form, that form is the one that is missing.
-        return writes.form == Form::Out || writes.form == Form::InPlace || has(&functional.name);
+        return writes.form == SchemaForm::Out || writes.form == SchemaForm::InPlace || has(&functional.name);
     }
     if aten.for_each_element(schema).is_some_and(|each| has(&each.schema.name)) {
         return true;

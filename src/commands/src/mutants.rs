@@ -54,7 +54,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
+pub fn test_mutants(args: &Args, build: &Rules) -> Result<(), Stop> {
     let (rules, set) = super::try_rules::loaded(Some(&args.rules), &[], build)?;
     let digest = mutants::digest_of_rules(&set);
     let explained = Explained::read(&args.rules.join("mutants.toml"))?;

@@ -69,7 +69,7 @@ struct Row {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
+pub fn list_operators(args: &Args, build: &Rules) -> Result<(), Stop> {
     let rules = &args.mappings.over(build)?;
     if !args.of.is_empty() {
         return report::print(&of_models(&args.of, rules)?);

@@ -40,7 +40,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<(), Stop> {
+pub fn pack_model(args: &Args) -> Result<(), Stop> {
     export::handle_signals();
     let start = Instant::now();
     let output = args.output.as_ref().unwrap_or(&args.input);

@@ -83,7 +83,7 @@ impl Cut {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, rules: &Rules) -> Result<(), Stop> {
+pub fn split_model(args: &Args, rules: &Rules) -> Result<(), Stop> {
     export::handle_signals();
     let start = Instant::now();
     let name = args.input.file_stem().map_or_else(|| "model".into(), |stem| stem.to_string_lossy().into_owned());

@@ -64,7 +64,7 @@ fn facts(target: &Target) -> String {
         if !forms.is_empty() {
             text.push_str(&format!("\n{title}\n"));
         }
-        forms.iter().for_each(|form| text.push_str(&told(form)));
+        forms.iter().for_each(|form| text.push_str(&form_text(form)));
     }
     if !target.avoids.is_empty() {
         text.push_str("\nAvoided dtypes\n");
@@ -77,7 +77,7 @@ fn facts(target: &Target) -> String {
 }
 
 /// A form, what the runtime does with it, and the version that showed it.
-fn told(form: &Avoid) -> String {
+fn form_text(form: &Avoid) -> String {
     let when = if form.when.is_empty() { "in every form".to_owned() } else { form.when.join(" and ") };
     format!("  {}{}: {when}\n    {} ({})\n", form.op, versions(form.since), form.reason, form.seen_in)
 }
@@ -89,7 +89,7 @@ fn versions(since: &[u32]) -> String {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<(), Stop> {
+pub fn list_targets(args: &Args) -> Result<(), Stop> {
     if let Some(target) = args.name {
         return report::print(&facts(target));
     }

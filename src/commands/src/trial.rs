@@ -35,12 +35,12 @@ pub struct Trial {
 ///
 /// # Errors
 /// Python cannot be run, or a file cannot be written.
-pub fn run(wanted: &[&Example], set: &MappingFiles, rules: &Rules, judge: &Judge) -> Result<Trial> {
+pub fn try_examples(wanted: &[&Example], set: &MappingFiles, rules: &Rules, judge: &Judge) -> Result<Trial> {
     let mut reached = BTreeSet::new();
     let mut outcomes: Vec<Outcome> = Vec::new();
     let mut records = Vec::new();
     for (id, example) in wanted.iter().enumerate() {
-        let tried = examples::run(id, example, set.checked(), rules, Passes::NONE);
+        let tried = examples::build_example(id, example, set.checked(), rules, Passes::NONE);
         reached.extend(tried.reached);
         outcomes.push(Outcome { text: examples::text(example), failures: tried.failures, refused: tried.refused });
         records.extend(tried.record);

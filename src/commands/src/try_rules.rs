@@ -49,7 +49,7 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
+pub fn try_examples(args: &Args, build: &Rules) -> Result<(), Stop> {
     let start = Instant::now();
     let (rules, set) = loaded(args.rules.as_deref(), &args.mappings, build)?;
     let wanted = selected(args, &set)?;
@@ -64,7 +64,7 @@ pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
         folder: folder.path().to_owned(),
         mappings: set.folder().map(Path::to_owned),
     };
-    let trial = trial::run(&wanted, &set, &rules, &judge)?;
+    let trial = trial::try_examples(&wanted, &set, &rules, &judge)?;
     let (text, is_right) = trial.shown(&|example| expected.contains(example));
     report::print(&format!("{text}, in {}\n", text::duration(start.elapsed())))?;
     if is_right { Ok(()) } else { Err(Stop::Failed) }

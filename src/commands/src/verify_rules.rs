@@ -92,7 +92,7 @@ struct Told {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, build: &Rules) -> Result<(), Stop> {
+pub fn verify_calls(args: &Args, build: &Rules) -> Result<(), Stop> {
     let (rules, set) = super::try_rules::loaded(args.rules.as_deref(), &args.mappings, build)?;
     if let Some(cells) = args.audit {
         return audited(args, cells, &set, &rules);

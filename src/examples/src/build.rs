@@ -7,7 +7,7 @@ use aten2onnx_opmap::tree::{Example, Target};
 
 use super::call::call;
 use aten2onnx_builder::passes::Passes;
-use aten2onnx_builder::{Builder, ExternRecord, Form, NamedCall};
+use aten2onnx_builder::{Builder, ExternRecord, NamedCall, OperatorForm};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Kind, Result};
 use aten2onnx_core::sym::SymInt;
@@ -199,8 +199,8 @@ pub(super) fn for_runtime(
 pub(super) fn native(example: &Example, checked: &Checked, rules: &Rules) -> Result<Option<Built>> {
     let (op, form) = match &example.target {
         Target::Map(_) => return Ok(None),
-        Target::Lower(op) => (op, Form::NEWEST),
-        Target::Raise(op, from) => (op, Form::before(*from)),
+        Target::Lower(op) => (op, OperatorForm::NEWEST),
+        Target::Raise(op, from) => (op, OperatorForm::before(*from)),
     };
     let version = schema::find(op).and_then(|op| form.version(op)).map_or(MIN_OPSET, |version| version.since);
     let opset = version.max(MIN_OPSET);

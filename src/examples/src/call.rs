@@ -8,7 +8,7 @@ use aten2onnx_opmap::syntax::ast::{Argument, ExampleArg, ExampleSize, ExampleVal
 use aten2onnx_opmap::tree::{EXACT_NAN, Example, Target, WITHOUT};
 use aten2onnx_opmap::types::Ty;
 
-use aten2onnx_builder::{ArgValue, Args, Binding, Builder, Form, In, Out, Scalar};
+use aten2onnx_builder::{ArgValue, Args, Binding, Builder, In, OperatorForm, Out, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
@@ -26,8 +26,8 @@ pub(super) fn call(cx: &mut Builder, example: &Example, checked: &Checked, rules
     }
     match &example.target {
         Target::Map(name) => map(cx, name, example, checked, rules),
-        Target::Lower(op) => lower(cx, (op, Form::NEWEST), example, checked),
-        Target::Raise(op, from) => lower(cx, (op, Form::before(*from)), example, checked),
+        Target::Lower(op) => lower(cx, (op, OperatorForm::NEWEST), example, checked),
+        Target::Raise(op, from) => lower(cx, (op, OperatorForm::before(*from)), example, checked),
     }
 }
 
@@ -69,14 +69,14 @@ fn input(cx: &mut Builder, count: &mut usize, dtype: &str, sizes: Vec<SymInt>) -
     Ok(cx.program_input(&format!("x{}", *count - 1), Type::tensor(element_type(dtype)?, sizes)))
 }
 
-struct Call<'a> {
+struct ExampleCall<'a> {
     cx: &'a mut Builder,
     example: &'a Example,
     checked: &'a Checked,
     inputs: usize,
 }
 
-impl Call<'_> {
+impl ExampleCall<'_> {
     fn tensor(&mut self, value: &ExampleValue) -> Result<Option<Value>> {
         let (dtype, sizes) = match value {
             ExampleValue::Tensor { dtype, sizes, .. } => {
@@ -142,7 +142,7 @@ fn holds_tensors(ty: &Ty) -> bool {
 fn map(cx: &mut Builder, name: &str, example: &Example, checked: &Checked, rules: &Rules) -> Result<Vec<Value>> {
     let rule = rules.find(name).ok_or_else(|| Error::internal("no such rule"))?;
     let params = params(example, checked);
-    let mut call = Call { cx, example, checked, inputs: 0 };
+    let mut call = ExampleCall { cx, example, checked, inputs: 0 };
     let mut args = Vec::new();
     for (name, value) in &example.args {
         let ty = params.get(name).cloned().unwrap_or(Ty::Never);
@@ -188,17 +188,22 @@ fn python_number(cx: &mut Builder, number: &Scalar) -> Result<Value> {
 }
 
 /// Calls an operator in a form.
-fn lower(cx: &mut Builder, (op, form): (&str, Form), example: &Example, checked: &Checked) -> Result<Vec<Value>> {
+fn lower(
+    cx: &mut Builder,
+    (op, form): (&str, OperatorForm),
+    example: &Example,
+    checked: &Checked,
+) -> Result<Vec<Value>> {
     cx.set_origin(Origin { node_name: "y".into(), rule: op.to_owned(), ..Origin::default() });
-    let mut call = Call { cx, example, checked, inputs: 0 };
+    let mut call = ExampleCall { cx, example, checked, inputs: 0 };
     let args: Vec<_> = example.args.iter().map(|(name, value)| (name.as_str(), value)).collect();
     let values = call.node(op, form, &args)?;
     Ok(outputs(cx, values))
 }
 
-impl Call<'_> {
+impl ExampleCall<'_> {
     /// Calls an operator in a form with named arguments.
-    fn node(&mut self, op: &str, form: Form, args: &[(&str, &ExampleValue)]) -> Result<Vec<Value>> {
+    fn node(&mut self, op: &str, form: OperatorForm, args: &[(&str, &ExampleValue)]) -> Result<Vec<Value>> {
         let schema = schema::find(op).ok_or_else(|| Error::internal("no such operator"))?;
         let checked = self.checked;
         let version = form.version(schema).and_then(|v| checked.schemas.onnx.at(op, v.since));
@@ -301,7 +306,7 @@ fn evaluated(cx: &mut Builder, expr: &Expr, known: &BTreeMap<&str, Value>) -> Re
     }
 }
 
-impl Call<'_> {
+impl ExampleCall<'_> {
     /// An input of an operator: numbers and lists are constants.
     fn operand(&mut self, value: &ExampleValue) -> Result<In> {
         if let Some(tensor) = self.tensor(value)? {
@@ -315,7 +320,7 @@ impl Call<'_> {
                 let named = |arg: &'_ ExampleArg| arg.name.as_ref().map_or("", |name| name.text.as_str()).to_owned();
                 let names: Vec<String> = args.iter().map(named).collect();
                 let args: Vec<_> = names.iter().map(String::as_str).zip(args.iter().map(|arg| &arg.value)).collect();
-                let results = self.node(&op.text, Form::NEWEST, &args)?;
+                let results = self.node(&op.text, OperatorForm::NEWEST, &args)?;
                 In::Value(*results.first().ok_or_else(|| Error::internal("an operator has no results"))?)
             }
             ExampleValue::List(items) if items.iter().any(|i| matches!(i, ExampleValue::Float(_))) => {

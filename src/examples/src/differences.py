@@ -38,7 +38,7 @@ def excuse(record, inputs, want, have, close, again=None):
         case = Case(record, inputs, want, have, close, number, when, again)
         if accept == "equals":
             # The entries below are about what is left.
-            have = case.have = settled(case)
+            have = case.have = with_equal_positions(case)
         if ACCEPT[accept](case):
             return entry["id"]
     return None
@@ -184,14 +184,14 @@ def all_differ(positions, x, axis):
     return positions.ndim < x.ndim or not np.any(np.diff(np.sort(positions, axis), axis=axis) == 0)
 
 
-def settled(case):
+def with_equal_positions(case):
     """The results with PyTorch's position in place of one of an equal element."""
     x = np.atleast_1d(case.inputs[0])
     axis = axis_of(case, x)
-    return [settled_positions(x, axis, w, h) if w.dtype == np.int64 else h for w, h in case.pairs()]
+    return [with_equal_position(x, axis, w, h) if w.dtype == np.int64 else h for w, h in case.pairs()]
 
 
-def settled_positions(x, axis, w, h):
+def with_equal_position(x, axis, w, h):
     rows, others = np.atleast_1d(w), np.atleast_1d(h)
     wanted, there = (elements_at(x, a, axis) for a in (rows, others))
     if not all_differ(others, x, axis) or wanted is None or there is None:
@@ -201,7 +201,7 @@ def settled_positions(x, axis, w, h):
 
 
 def equals(case):
-    """Positions may differ where the elements are equal: `settled` has replaced these."""
+    """Positions may differ where the elements are equal: `with_equal_positions` has replaced these."""
     return all(np.all(case.close(w, h, 1)) for w, h in case.pairs())
 
 

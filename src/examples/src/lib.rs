@@ -59,7 +59,7 @@ pub fn target(example: &Example) -> &str {
 }
 
 /// Builds an example at every opset; keeps the models that differ.
-pub fn run(id: usize, example: &Example, checked: &Checked, rules: &Rules, passes: Passes) -> Tried {
+pub fn build_example(id: usize, example: &Example, checked: &Checked, rules: &Rules, passes: Passes) -> Tried {
     let mut tried = Tried { record: None, failures: Vec::new(), reached: BTreeSet::new(), refused: Vec::new() };
     let mut models: Vec<Built> = Vec::new();
     let mut last = String::new();

@@ -211,7 +211,7 @@ fn conditions(program: &Program) -> (Vec<String>, Vec<String>) {
     // Without sizes that a user chose there is no error.
     let found = Conditions::of(program, &Options::default()).unwrap_or_default();
     let names = fixed::names(program, &[]);
-    let told = found.told(&names);
+    let told = found.texts(&names);
     let notes = found.pin_notes(&names).into_iter().chain(found.layout_note()).collect();
     (told.conditions.into_iter().map(|(text, _)| text).collect(), notes)
 }

@@ -32,7 +32,7 @@ use aten2onnx_prepare::{Keep, prepare};
 use aten2onnx_program::Program;
 use aten2onnx_translate::{fallback_note, translate};
 pub use conditions::told_condition;
-use conditions::{Conditions, Told};
+use conditions::{ConditionTexts, Conditions};
 pub use operators::{Needed, needed};
 
 /// Builds a model and writes it. The summary counts from `start`.
@@ -53,7 +53,7 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
     }
     fixed::fix(&mut program, options).map_err(|error| error.at(program.source.clone()))?;
     let mut dims = fixed::unite(&mut program, options).map_err(|error| error.at(program.source.clone()))?;
-    let told = told(&mut program, &mut dims, options).map_err(|error| error.at(program.source.clone()))?;
+    let told = conditions_of(&mut program, &mut dims, options).map_err(|error| error.at(program.source.clone()))?;
     let symbols = fixed::symbols_of_inputs(&program);
     let keep = Keep { mutations: options.keep_mutations, assertions: options.keep_assertions };
     prepare(&mut program, keep).map_err(|error| error.at(program.source.clone()))?;
@@ -115,10 +115,10 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
 }
 
 /// The conditions under which the program is right. Sizes that have one value only become numbers.
-fn told(program: &mut Program, dims: &mut Vec<DimName>, options: &Options) -> Result<Told> {
+fn conditions_of(program: &mut Program, dims: &mut Vec<DimName>, options: &Options) -> Result<ConditionTexts> {
     let conditions = Conditions::of(program, options)?;
     let names = fixed::names(program, dims);
-    let told = conditions.told(&names);
+    let told = conditions.texts(&names);
     if options.strict_shapes {
         conditions.refuse(&told, &names)?;
     }
@@ -129,7 +129,7 @@ fn told(program: &mut Program, dims: &mut Vec<DimName>, options: &Options) -> Re
 }
 
 /// The documentation of inputs: where the model is right.
-fn docs(graph: &Graph, told: &Told, symbols: &HashMap<String, BTreeSet<String>>) -> HashMap<Value, String> {
+fn docs(graph: &Graph, told: &ConditionTexts, symbols: &HashMap<String, BTreeSet<String>>) -> HashMap<Value, String> {
     let doc = |value: &Value| Some((*value, told.doc(symbols.get(graph.name(*value))?)?));
     graph.body.inputs.iter().filter_map(doc).collect()
 }

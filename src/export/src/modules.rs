@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::graph::{Graph, Value};
-use aten2onnx_onnx::outline::{Call, Outlined, outline};
+use aten2onnx_onnx::outline::{ClassCall, Outlined, outline};
 use aten2onnx_onnx::{Functions, Model, ir};
 use aten2onnx_program::ModuleCall;
 
@@ -40,10 +40,10 @@ pub(super) fn outlined(
 }
 
 /// The calls of each node of the main graph. A node that stands for equal ones is in the calls that all of them are in.
-fn of_nodes(graph: &Graph, calls: &Calls) -> Vec<Arc<[Call]>> {
+fn of_nodes(graph: &Graph, calls: &Calls) -> Vec<Arc<[ClassCall]>> {
     let mut stacks = Stacks::of(graph, calls);
     let nodes = &graph.body.nodes;
-    let mut found: Vec<Arc<[Call]>> = nodes.iter().map(|node| stacks.of_origin(node.origin)).collect();
+    let mut found: Vec<Arc<[ClassCall]>> = nodes.iter().map(|node| stacks.of_origin(node.origin)).collect();
     let makers: FxHashMap<Value, usize> =
         nodes.iter().enumerate().flat_map(|(at, node)| node.outputs.iter().flatten().map(move |v| (*v, at))).collect();
     for (at, node) in nodes.iter().enumerate() {
@@ -58,7 +58,7 @@ fn of_nodes(graph: &Graph, calls: &Calls) -> Vec<Arc<[Call]>> {
             continue;
         }
         if let Some(inside) = inside(graph, at, &own[..depth], &found, &makers) {
-            let common: Arc<[Call]> = own[..depth].into();
+            let common: Arc<[ClassCall]> = own[..depth].into();
             inside.into_iter().for_each(|at| found[at] = Arc::clone(&common));
         }
     }
@@ -70,8 +70,8 @@ fn of_nodes(graph: &Graph, calls: &Calls) -> Vec<Arc<[Call]>> {
 fn inside(
     graph: &Graph,
     at: usize,
-    common: &[Call],
-    calls: &[Arc<[Call]>],
+    common: &[ClassCall],
+    calls: &[Arc<[ClassCall]>],
     makers: &FxHashMap<Value, usize>,
 ) -> Option<Vec<usize>> {
     let (mut all, mut open) = (Vec::new(), vec![at]);
@@ -100,8 +100,8 @@ struct Stacks<'a> {
     calls: &'a Calls,
     /// A node that a pass or a preparation made has the module of the one that it is made from.
     by_module: FxHashMap<&'a str, &'a Arc<[ModuleCall]>>,
-    known: FxHashMap<*const ModuleCall, Arc<[Call]>>,
-    none: Arc<[Call]>,
+    known: FxHashMap<*const ModuleCall, Arc<[ClassCall]>>,
+    none: Arc<[ClassCall]>,
 }
 
 impl<'a> Stacks<'a> {
@@ -119,13 +119,13 @@ impl<'a> Stacks<'a> {
         Stacks { graph, calls, by_module, known: FxHashMap::default(), none: Arc::new([]) }
     }
 
-    fn of_origin(&mut self, origin: u32) -> Arc<[Call]> {
+    fn of_origin(&mut self, origin: u32) -> Arc<[ClassCall]> {
         let stack = self.graph.provenance.get(origin as usize).and_then(|origin| {
             let module = || self.by_module.get(origin.module.as_deref()?).copied();
             self.calls.get(&origin.node_name).or_else(module)
         });
         let Some(stack) = stack else { return Arc::clone(&self.none) };
-        let same = || stack.iter().map(|call| Call { id: call.id.clone(), class: call.class.clone() }).collect();
+        let same = || stack.iter().map(|call| ClassCall { id: call.id.clone(), class: call.class.clone() }).collect();
         Arc::clone(self.known.entry(stack.as_ptr()).or_insert_with(same))
     }
 }

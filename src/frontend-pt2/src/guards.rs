@@ -116,7 +116,7 @@ impl<'t> Parser<'t, '_, '_> {
             };
             let compared = binary(name, &operand, &right)?;
             left = match earlier {
-                Some(earlier) => apply("And", &[earlier, compared])?,
+                Some(earlier) => apply_function("And", &[earlier, compared])?,
                 None => compared,
             };
             before = Some((right, left.clone()));
@@ -127,7 +127,7 @@ impl<'t> Parser<'t, '_, '_> {
                 return Err(Stop::Unknown);
             }
             let other = self.expression(0)?;
-            left = apply("Where", &[condition, left, other])?;
+            left = apply_function("Where", &[condition, left, other])?;
         }
         self.depth -= 1;
         Ok(left)
@@ -151,11 +151,11 @@ impl<'t> Parser<'t, '_, '_> {
     fn operand(&mut self) -> Read<Number> {
         if self.word("not") {
             let operand = self.expression(NOT)?;
-            return apply("Not", &[operand]);
+            return apply_function("Not", &[operand]);
         }
         if self.eats("-") {
             let operand = self.expression(SIGN)?;
-            return apply("Mul", &[Number::int(SymInt::from(-1)), operand]);
+            return apply_function("Mul", &[Number::int(SymInt::from(-1)), operand]);
         }
         if self.eats("+") {
             return self.expression(SIGN);
@@ -238,7 +238,7 @@ impl<'t> Parser<'t, '_, '_> {
             }
             args.push(self.expression(0)?);
         }
-        apply(sympy_name(name), &args)
+        apply_function(sympy_name(name), &args)
     }
 
     fn spaces(&mut self) {
@@ -289,8 +289,8 @@ fn binary(name: &str, a: &Number, b: &Number) -> Read<Number> {
     let both = |kind: Kind| a.kind == kind && b.kind == kind;
     let name = match name {
         "Sub" => {
-            let negative = apply("Mul", &[Number::int(SymInt::from(-1)), b.clone()])?;
-            return apply("Add", &[a.clone(), negative]);
+            let negative = apply_function("Mul", &[Number::int(SymInt::from(-1)), b.clone()])?;
+            return apply_function("Add", &[a.clone(), negative]);
         }
         // An integer has a power that is an integer, if the exponent is not negative.
         "**" if both(Kind::Int) && b.value.known().is_none_or(|power| power >= 0) => "PowByNatural",
@@ -299,10 +299,10 @@ fn binary(name: &str, a: &Number, b: &Number) -> Read<Number> {
         "BitwiseFn_bitwise_or" if both(Kind::Truth) => "Or",
         name => name,
     };
-    apply(name, &[a.clone(), b.clone()])
+    apply_function(name, &[a.clone(), b.clone()])
 }
 
-fn apply(name: &str, args: &[Number]) -> Read<Number> {
+fn apply_function(name: &str, args: &[Number]) -> Read<Number> {
     function(name, args).ok_or(Stop::Unknown)
 }
 

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use payload::{Payloads, Weights};
 
-pub use aten2onnx_archive::form::Form;
+pub use aten2onnx_archive::form::ArchiveForm;
 use aten2onnx_archive::safetensors::Elsewhere;
 use aten2onnx_archive::wrong;
 use aten2onnx_archive::zip::Archive;
@@ -113,12 +113,12 @@ fn read_file(file: Arc<MappedFile>, options: &SourceOptions) -> Result<Program> 
 /// It is another kind of file, or damaged.
 pub fn read_archive(archive: &Archive, options: &SourceOptions) -> Result<Program> {
     let help = "save the model with `torch.export.save(torch.export.export(..), \"model.pt2\")`";
-    match Form::of(archive) {
-        Form::Pt2 => packaged(archive, options),
-        Form::FlatPt2 => flat(archive, options),
-        Form::TorchScript => Err(Error::input("it is a TorchScript file, not a torch.export file").help(help)),
-        Form::Saved => Err(wrong::saved(archive)),
-        Form::Unknown => Err(wrong::other_archive()),
+    match ArchiveForm::of(archive) {
+        ArchiveForm::Pt2 => packaged(archive, options),
+        ArchiveForm::FlatPt2 => flat(archive, options),
+        ArchiveForm::TorchScript => Err(Error::input("it is a TorchScript file, not a torch.export file").help(help)),
+        ArchiveForm::Saved => Err(wrong::saved(archive)),
+        ArchiveForm::Unknown => Err(wrong::other_archive()),
     }
 }
 
@@ -183,7 +183,7 @@ fn check_byte_order(archive: &Archive) -> Result<()> {
 pub fn models(file: Arc<MappedFile>) -> Result<Vec<String>> {
     let path = file.path.display().to_string();
     let archive = Archive::of_file(file).map_err(|error| error.at(path))?;
-    if Form::of(&archive) != Form::Pt2 {
+    if ArchiveForm::of(&archive) != ArchiveForm::Pt2 {
         return Ok(vec!["model".to_owned()]);
     }
     let names = archive.names().filter_map(|name| name.strip_prefix("models/")?.strip_suffix(".json"));

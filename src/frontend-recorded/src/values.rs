@@ -6,7 +6,7 @@ use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_prepare::functional_sibling;
 use aten2onnx_program::{Arg, Node, NodeOutput, TensorMeta};
-use aten2onnx_rules::effects::{self, Form, Trait};
+use aten2onnx_rules::effects::{self, Trait, WriteForm};
 use aten2onnx_translate::scratch::{Handle, Inferred};
 
 use super::{Pass, strides};
@@ -18,8 +18,8 @@ impl Pass<'_> {
             return self.higher_order(&operator, node);
         }
         match effects::writes(&node.target).map(|writes| &writes.form) {
-            Some(Form::InPlace) => self.in_place(node),
-            Some(Form::Out) => self.written_out(node),
+            Some(WriteForm::InPlace) => self.in_place(node),
+            Some(WriteForm::Out) => self.written_out(node),
             _ => self.results(node),
         }
     }

@@ -62,7 +62,7 @@ pub fn read(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Result
         let Loaded { version, code, heap, weights, states, constants, root } = load(archive)?;
         let recorder = recorder(weights, rules, options.default_dtype);
         let interpreter = Interpreter::new(code, heap, recorder, Sources::new(archive), version);
-        run(&mut ready(interpreter, states, constants)?, archive, &root, options)
+        run_method(&mut ready(interpreter, states, constants)?, archive, &root, options)
     })
 }
 
@@ -179,7 +179,12 @@ fn class_of(heap: &Heap, root: &Item) -> Result<Rc<ClassCode>> {
 }
 
 /// Runs a method of the root module.
-fn run(this: &mut Interpreter<'_, '_>, archive: &Archive, root: &Item, options: &SourceOptions) -> Result<Program> {
+fn run_method(
+    this: &mut Interpreter<'_, '_>,
+    archive: &Archive,
+    root: &Item,
+    options: &SourceOptions,
+) -> Result<Program> {
     let class = class_of(&this.heap, root)?;
     // A call of the module runs its hooks, a call of `forward` does not.
     let has_hooks = !class.tree.pre_hooks.is_empty() || !class.tree.hooks.is_empty();

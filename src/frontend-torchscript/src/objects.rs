@@ -13,7 +13,7 @@ use super::quantized;
 use super::syntax::Name;
 use super::types::Type;
 use super::values::{Cell, CellData, Heap, Item, Key, Member, Memory, Object, Quantized, Tensor, Tuple, Value};
-use aten2onnx_archive::pickle::{Call, Id, Object as Pickled, Pickle};
+use aten2onnx_archive::pickle::{Id, Object as Pickled, Pickle, ReduceCall};
 use aten2onnx_archive::saved::{self, SavedTensor};
 use aten2onnx_archive::zip::Archive;
 use aten2onnx_core::dtype::Dtype;
@@ -219,7 +219,7 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
         Ok(Item::new(Value::Dict(cell), Type::dict(key_type, value_type)))
     }
 
-    fn call(&mut self, id: Id, call: &Call, declared: Option<&Type>, path: &str) -> Result<Item> {
+    fn call(&mut self, id: Id, call: &ReduceCall, declared: Option<&Type>, path: &str) -> Result<Item> {
         let pickle = self.pickle;
         let (module, name) = pickle.global(call.callable).unwrap_or(("?", "?"));
         let args = pickle.tuple(call.args).unwrap_or_default();
@@ -296,7 +296,7 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
         Ok(Item::tensor(tensor))
     }
 
-    fn object(&mut self, id: Id, call: &Call, class: &str, path: &str) -> Result<Item> {
+    fn object(&mut self, id: Id, call: &ReduceCall, class: &str, path: &str) -> Result<Item> {
         if class.starts_with("__torch__.torch.classes.") {
             let state = call.state.ok_or_else(|| unknown("", class))?;
             let state = self.item(state, None, path)?;

@@ -14,14 +14,14 @@ use super::types::Type;
 pub struct Match {
     pub schema: Rc<Schema>,
     /// For each parameter where its argument is.
-    pub places: Vec<Place>,
+    pub places: Vec<ArgumentPlace>,
     /// The types of results, with the variables of the schema replaced.
     pub returns: Vec<Type>,
 }
 
 /// Where the argument of a parameter is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ArgumentPlace {
     Default,
     Position(usize),
     Keyword(usize),
@@ -69,19 +69,19 @@ fn fit(schema: &Rc<Schema>, given: &Given<'_>, converts: bool) -> Option<Match> 
         if !param.keyword_only && next < given.args.len() {
             let is_last = index + 1 == positional;
             if converts && is_last && takes_rest(param, given.args, next, &mut vars) {
-                places.push(Place::Rest(next));
+                places.push(ArgumentPlace::Rest(next));
                 next = given.args.len();
                 continue;
             }
             fits(given.args.get(next)?, param, converts, &mut vars).then_some(())?;
-            places.push(Place::Position(next));
+            places.push(ArgumentPlace::Position(next));
             next += 1;
         } else if let Some(at) = given.named.iter().position(name) {
             fits(&given.named.get(at)?.1, param, converts, &mut vars).then_some(())?;
-            places.push(Place::Keyword(at));
+            places.push(ArgumentPlace::Keyword(at));
             used += 1;
         } else if param.has_default {
-            places.push(Place::Default);
+            places.push(ArgumentPlace::Default);
         } else {
             return None;
         }

@@ -35,7 +35,7 @@ struct Table {
     /// In the order of their offsets.
     records: Vec<Record>,
     /// Places that were asked for, by the number of their text and the offset in it.
-    known: FxHashMap<(u32, i64), Option<Place>>,
+    known: FxHashMap<(u32, i64), Option<SourcePlace>>,
 }
 
 /// A piece of source, or a call stack.
@@ -80,7 +80,7 @@ impl Texts {
 
 /// A place in the author's source.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct SourcePlace {
     /// `File "x.py", line 3, in forward`
     pub line: Rc<str>,
     /// Whether the code there was run by `torch.jit.trace`; else it was scripted.
@@ -94,7 +94,7 @@ impl<'a> Sources<'a> {
     }
 
     /// The place in the author's source that an offset of a file comes from.
-    pub fn place(&mut self, file: &Name, at: usize) -> Option<Place> {
+    pub fn place(&mut self, file: &Name, at: usize) -> Option<SourcePlace> {
         if !self.files.contains_key(file) {
             let table = self.table(file).unwrap_or_default();
             self.files.insert(Rc::clone(file), table);
@@ -160,7 +160,7 @@ impl Table {
     }
 
     /// A trace has the Python call stack as its text; a scripted function its source, with a file and line.
-    fn described(&self, (number, start): (u32, i64), budget: &mut usize) -> Option<Place> {
+    fn described(&self, (number, start): (u32, i64), budget: &mut usize) -> Option<SourcePlace> {
         /// A call stack or a function has less.
         const MOST: usize = 1 << 20;
         let Text { strings, file, first } = self.texts.get(number as usize)?;
@@ -173,7 +173,7 @@ impl Table {
             let own = if is_own(&innermost) { innermost } else { frames.find(is_own).unwrap_or(innermost) };
             let (file, line, function) = own;
             let line = format!("File \"{file}\", line {line}, in {function}");
-            return Some(Place { line: Rc::from(line), is_traced: true });
+            return Some(SourcePlace { line: Rc::from(line), is_traced: true });
         }
         let (file, first) = (file.filter(|file| !file.is_empty())?, (*first)?);
         let before = text.get(..usize::try_from(start).ok()?).unwrap_or(&text);
@@ -183,7 +183,7 @@ impl Table {
             Some(function) => format!("File \"{file}\", line {line}, in {function}"),
             None => format!("File \"{file}\", line {line}"),
         };
-        Some(Place { line: Rc::from(line), is_traced: false })
+        Some(SourcePlace { line: Rc::from(line), is_traced: false })
     }
 }
 

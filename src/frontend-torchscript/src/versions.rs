@@ -9,7 +9,7 @@ use super::values::{Item, Value};
 /// The newest version whose operators are known.
 pub const NEWEST: u64 = 10;
 
-type Call = (String, Vec<Item>, Vec<(Name, Item)>);
+type AdaptedCall = (String, Vec<Item>, Vec<(Name, Item)>);
 
 /// Whether the meaning of a division depends on the dtypes of its operands.
 pub fn asks_for_dtypes(version: u64, name: &str) -> bool {
@@ -17,7 +17,13 @@ pub fn asks_for_dtypes(version: u64, name: &str) -> bool {
 }
 
 /// The call in today's form. `integral` says whether all operands of a division are integers.
-pub fn adapted(version: u64, name: &str, mut args: Vec<Item>, mut named: Vec<(Name, Item)>, integral: bool) -> Call {
+pub fn adapted(
+    version: u64,
+    name: &str,
+    mut args: Vec<Item>,
+    mut named: Vec<(Name, Item)>,
+    integral: bool,
+) -> AdaptedCall {
     match name {
         "aten::div" | "aten::div_" if version < 4 && integral && truncates(&args, &named) => {
             named.push((Rc::from("rounding_mode"), Item::str("trunc")));

@@ -15,7 +15,7 @@ use aten2onnx_core::weights::MappedFile;
 use aten2onnx_options::SourceOptions;
 use aten2onnx_program::Program;
 use aten2onnx_rules::Rules;
-use pt2::Form;
+use pt2::ArchiveForm;
 #[cfg(feature = "torchscript")]
 use torchscript::about::About;
 
@@ -51,8 +51,8 @@ pub fn contents(file: Arc<MappedFile>, options: &SourceOptions, rules: &Rules) -
     let source = file.path.display().to_string();
     let at_source = |error: Error| error.at(source.clone());
     let archive = archive(file).map_err(at_source)?;
-    let about = match Form::of(&archive) {
-        Form::TorchScript => Some(torchscript::about::about(&archive).map_err(at_source)?),
+    let about = match ArchiveForm::of(&archive) {
+        ArchiveForm::TorchScript => Some(torchscript::about::about(&archive).map_err(at_source)?),
         _ => None,
     };
     let program = read_archive(&archive, options, rules).map_err(at_source);
@@ -81,15 +81,17 @@ fn archive(file: Arc<MappedFile>) -> Result<Archive> {
 }
 
 fn read_archive(archive: &Archive, options: &SourceOptions, rules: &Rules) -> Result<Program> {
-    match Form::of(archive) {
-        Form::TorchScript if !options.weights.is_empty() => {
+    match ArchiveForm::of(archive) {
+        ArchiveForm::TorchScript if !options.weights.is_empty() => {
             Err(Error::unsupported("a TorchScript file has its own weights")
                 .help("omit `--weights`, which is for packages of torch.export"))
         }
-        Form::TorchScript if options.model.is_some() => Err(Error::unsupported("a TorchScript file has one program")
-            .help("omit `--model`, which is for packages of torch.export")),
-        Form::TorchScript => read_torchscript(archive, options, rules),
-        Form::Pt2 | Form::FlatPt2 => {
+        ArchiveForm::TorchScript if options.model.is_some() => {
+            Err(Error::unsupported("a TorchScript file has one program")
+                .help("omit `--model`, which is for packages of torch.export"))
+        }
+        ArchiveForm::TorchScript => read_torchscript(archive, options, rules),
+        ArchiveForm::Pt2 | ArchiveForm::FlatPt2 => {
             refuse_script_options(options)?;
             pt2::read_archive(archive, options)
         }

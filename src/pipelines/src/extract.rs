@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use super::index::Index;
 use super::made::Made;
 use super::part::{self, Part};
-use super::places::{self, Place};
+use super::places::{self, NamedPlace};
 use super::types::Types;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::read::Source;
@@ -104,11 +104,11 @@ fn start<'a>(index: &Index<'a>, from: &[String], constants: &FxHashSet<usize>) -
     let mut start = Start::default();
     for name in from {
         match places::find(index, name)? {
-            Place::Value(value) => {
+            NamedPlace::Value(value) => {
                 start.cuts.push(value);
                 start.named.push(value);
             }
-            Place::Nodes(nodes) => {
+            NamedPlace::Nodes(nodes) => {
                 let inside: FxHashSet<&str> = nodes.iter().flat_map(|node| index.computes(*node)).collect();
                 let is_computed = |name: &&str| match index.producer(name) {
                     Some(producer) => !constants.contains(&producer) && !inside.contains(name),
@@ -139,13 +139,13 @@ fn ends<'a>(index: &Index<'a>, to: &[String]) -> Result<Vec<&'a str>> {
     let mut ends = Vec::new();
     for name in to {
         match places::find(index, name)? {
-            Place::Value(value) if index.producer(value).is_none() => {
+            NamedPlace::Value(value) if index.producer(value).is_none() => {
                 let what = if index.initializers.contains(value) { "a weight" } else { "an input of the model" };
                 return Err(Error::unsupported(format!("the part cannot end at `{value}`, which is {what}"))
                     .help("name values that nodes compute, nodes, or modules"));
             }
-            Place::Value(value) => ends.push(value),
-            Place::Nodes(nodes) => {
+            NamedPlace::Value(value) => ends.push(value),
+            NamedPlace::Nodes(nodes) => {
                 let given = given(index, &nodes);
                 if given.is_empty() {
                     return Err(Error::unsupported(format!("nothing reads what `{name}` computes"))

@@ -13,7 +13,7 @@ const SCOPES: &str = "pkg.torch.onnx.name_scopes";
 
 /// A place in a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place<'a> {
+pub enum NamedPlace<'a> {
     /// A value.
     Value(&'a str),
     /// A node, or the nodes of a module.
@@ -25,7 +25,7 @@ pub enum Place<'a> {
 ///
 /// # Errors
 /// There is none, or it is inside of a body.
-pub fn find<'a>(index: &Index<'a>, text: &str) -> Result<Place<'a>> {
+pub fn find<'a>(index: &Index<'a>, text: &str) -> Result<NamedPlace<'a>> {
     let kinds = [("value:", [true, false, false]), ("node:", [false, true, false]), ("module:", [false, false, true])];
     let given = kinds.iter().find_map(|(prefix, kind)| Some((text.strip_prefix(prefix)?, *kind)));
     // Such a prefix may also be part of a name.
@@ -33,13 +33,13 @@ pub fn find<'a>(index: &Index<'a>, text: &str) -> Result<Place<'a>> {
     found.ok_or_else(|| missing(index, given.map_or(text, |(name, _)| name)))
 }
 
-fn search<'a>(index: &Index<'a>, name: &str, [value, node, module]: [bool; 3]) -> Option<Place<'a>> {
+fn search<'a>(index: &Index<'a>, name: &str, [value, node, module]: [bool; 3]) -> Option<NamedPlace<'a>> {
     let own = index.values().find(|own| value && *own == name);
-    let nodes = |is: &dyn Fn(&NodeProto) -> bool| -> Option<Place<'a>> {
+    let nodes = |is: &dyn Fn(&NodeProto) -> bool| -> Option<NamedPlace<'a>> {
         let nodes: Vec<usize> = (0..).zip(index.nodes).filter(|(_, node)| is(node)).map(|(number, _)| number).collect();
-        (!nodes.is_empty()).then_some(Place::Nodes(nodes))
+        (!nodes.is_empty()).then_some(NamedPlace::Nodes(nodes))
     };
-    own.map(Place::Value)
+    own.map(NamedPlace::Value)
         .or_else(|| nodes(&|found| node && found.name() == name))
         .or_else(|| nodes(&|found| module && is_in(found, name)))
 }

@@ -5,7 +5,7 @@
 use crate::terms::{Given, NewCall};
 use aten2onnx_program::visit;
 use aten2onnx_program::{Arg, FloatArg, Graph, IntArg, Node, NodeOutput, Program};
-use aten2onnx_rules::effects::{self, Call, When};
+use aten2onnx_rules::effects::{self, FactCall, When};
 
 /// Unrolls lists in a program and its nested graphs.
 pub fn unroll(program: &mut Program) {
@@ -27,7 +27,7 @@ fn graph(graph: &mut Graph) {
 }
 
 /// The operator on one tensor, and the mapping of arguments.
-fn element_call(target: &str) -> Option<&'static Call> {
+fn element_call(target: &str) -> Option<&'static FactCall> {
     effects::operator(target)?.rewrite(|when| when == When::Each).map(|rewrite| &rewrite.call)
 }
 

@@ -9,7 +9,7 @@ use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_program::visit;
 use aten2onnx_program::{Arg, Graph, IntArg, Node, NodeOutput, Program};
-use aten2onnx_rules::effects::{self, Call, When};
+use aten2onnx_rules::effects::{self, FactCall, When};
 
 /// Adds the sizes in a program and its nested graphs.
 pub fn name_sizes(program: &mut Program) {
@@ -32,7 +32,7 @@ fn graph(graph: &mut Graph) {
 }
 
 /// The operator with explicit sizes.
-fn with_sizes(node: &Node) -> Option<&'static Call> {
+fn with_sizes(node: &Node) -> Option<&'static FactCall> {
     effects::operator(&node.target)?.rewrite(|when| when == When::Symbolic).map(|rewrite| &rewrite.call)
 }
 
@@ -72,7 +72,7 @@ impl Splits<'_> {
     }
 
     /// Emits nodes for the sizes, and the node with explicit sizes.
-    fn emit_with_sizes(&mut self, mut node: Node, call: &Call, found: Parts) {
+    fn emit_with_sizes(&mut self, mut node: Node, call: &FactCall, found: Parts) {
         let sizes = found.lengths.iter().map(|length| match length.known() {
             Some(known) => IntArg::Known(known),
             None => IntArg::Named(self.size_node(&node, length, &found)),

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_program::{Arg, IntArg, Node, NodeOutput, TensorMeta};
-use aten2onnx_rules::effects::{Call, Literal, Term};
+use aten2onnx_rules::effects::{FactCall, Literal, Term};
 
 /// More than the dimensions of any tensor.
 const MAX_RANGE: i64 = 1 << 10;
@@ -60,7 +60,7 @@ impl NewCall {
 
 impl Given<'_> {
     /// Instantiates a call; None if it needs something unknown.
-    pub fn call(&self, call: &Call) -> Option<NewCall> {
+    pub fn call(&self, call: &FactCall) -> Option<NewCall> {
         let mut args = Vec::with_capacity(call.args.len());
         for (name, term) in call.args {
             match term {

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_program::visit;
 use aten2onnx_program::{Arg, Graph, InputKind, Node, NodeOutput, Program, TensorMeta};
-use aten2onnx_rules::effects::{self, Form, Trait};
+use aten2onnx_rules::effects::{self, Trait, WriteForm};
 
 /// Inlines wrappers in a program and its nested graphs.
 pub fn inline(program: &mut Program) {
@@ -189,7 +189,7 @@ impl Inliner {
 /// Whether autocast casts the arguments. Conversions, writes and normalizations take theirs unchanged.
 fn is_cast_by_autocast(target: &str) -> bool {
     let operator = effects::operator(target);
-    let writes = operator.and_then(|operator| operator.writes).is_some_and(|writes| writes.form == Form::InPlace);
+    let writes = operator.and_then(|operator| operator.writes).is_some_and(|writes| writes.form == WriteForm::InPlace);
     target.starts_with("aten::") && !writes && !operator.is_some_and(|operator| operator.is(Trait::IgnoresAutocast))
 }
 

@@ -99,7 +99,7 @@ pub struct Writes {
     /// The arguments.
     pub args: &'static [&'static str],
     /// How it writes.
-    pub form: Form,
+    pub form: WriteForm,
     /// Whether an argument is a list of tensors.
     pub lists: bool,
     /// The operator that returns the same values as results.
@@ -120,7 +120,7 @@ pub struct Writes {
 
 /// How an operator writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum WriteForm {
     /// To its first argument, which is also its result: `add_`.
     InPlace,
     /// To arguments that only receive its results: `out=`.
@@ -144,9 +144,9 @@ pub struct Update {
 #[derive(Debug)]
 pub enum Updated {
     /// The new value of the one argument.
-    One(Call),
+    One(FactCall),
     /// A call that returns the operator's results first and the new values last, with the number of these results.
-    Together(Call, usize),
+    Together(FactCall, usize),
 }
 
 /// Other operators that replace a call.
@@ -155,7 +155,7 @@ pub struct Rewrite {
     /// When it applies.
     pub when: When,
     /// The replacement.
-    pub call: Call,
+    pub call: FactCall,
 }
 
 /// When a rewrite applies.
@@ -196,7 +196,7 @@ pub enum Trait {
 
 /// A call of another operator.
 #[derive(Debug)]
-pub struct Call {
+pub struct FactCall {
     /// The overload.
     pub target: &'static str,
     /// Its arguments by name.
@@ -233,7 +233,7 @@ pub enum Term {
     /// The integers from one to before another.
     Range(&'static [Term; 2]),
     /// A call of another operator.
-    Call(Call),
+    Call(FactCall),
 }
 
 /// A constant.
@@ -264,7 +264,7 @@ const VIEW: View = View {
 /// A write by the schema alone.
 const WRITES: Writes = Writes {
     args: &["self"],
-    form: Form::InPlace,
+    form: WriteForm::InPlace,
     lists: false,
     functional: None,
     renamed: &[],

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use crate::interpret::parameters::{Param, call_args};
 use crate::interpret::{RuleFn, replacement};
 use crate::level::Support;
-use aten2onnx_builder::{Args, Builder, Call, LowerFn, Lowerings, Out};
+use aten2onnx_builder::{Args, Builder, LowerFn, Lowerings, NodeCall, Out};
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::facts::MIN_OPSET;
 use aten2onnx_onnx::graph::Value;
@@ -227,14 +227,14 @@ impl Lowerings for &'static CompiledRules {
         self.sames.binary_search(&(op, to)).is_ok()
     }
 
-    fn call(&self, before: u32, cx: &mut Builder, call: &Call) -> Result<Vec<Value>> {
+    fn call(&self, before: u32, cx: &mut Builder, call: &NodeCall) -> Result<Vec<Value>> {
         match function_of(self.lowers, call.op, before) {
             Some(lower) => lower(cx, call),
             None => Err(cx.fault(format!("there is no `lower {} before {before}`", call.op))),
         }
     }
 
-    fn raise(&self, from: u32, cx: &mut Builder, call: &Call) -> Result<Vec<Value>> {
+    fn raise(&self, from: u32, cx: &mut Builder, call: &NodeCall) -> Result<Vec<Value>> {
         match function_of(self.raises, call.op, from) {
             Some(raise) => raise(cx, call),
             None => Err(cx.fault(format!("there is no `raise {} from {from}`", call.op))),

@@ -1,7 +1,7 @@
 //! The builder on small graphs, shown as text.
 #![allow(clippy::unwrap_used)]
 
-use aten2onnx_builder::{ArgValue, Args, Binding, Builder, Form, In, Scalar, ScalarOp};
+use aten2onnx_builder::{ArgValue, Args, Binding, Builder, In, OperatorForm, Scalar, ScalarOp};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::dtype::Dtype::{Bfloat16, Bool, Float16, Float32, Float64, Int32, Int64};
 use aten2onnx_core::error::{Kind, Result};
@@ -480,10 +480,11 @@ fn numbers_compute_as_in_python() {
 fn older_forms_stand_where_they_mean_the_same() {
     let mut cx = builder(26);
     let x = cx.input("x", float(&[n(2), n(3)]));
-    let y = cx.node1_in(Form::before(13), "Relu", vec![x.into()], vec![]).unwrap();
+    let y = cx.node1_in(OperatorForm::before(13), "Relu", vec![x.into()], vec![]).unwrap();
     assert_eq!(cx.shape(y).unwrap(), [n(2), n(3)]);
-    let error =
-        cx.node1_in(Form::before(13), "Squeeze", vec![x.into()], vec![("axes", Attr::Ints(vec![0]))]).unwrap_err();
+    let error = cx
+        .node1_in(OperatorForm::before(13), "Squeeze", vec![x.into()], vec![("axes", Attr::Ints(vec![0]))])
+        .unwrap_err();
     assert_eq!(error.kind, Kind::Input);
 }
 

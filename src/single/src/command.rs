@@ -30,7 +30,7 @@ impl From<Error> for Stop {
 /// Runs the command line of this process.
 pub fn main(exporter: &Exporter) -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
-    match run(exporter, &args) {
+    match run_command(exporter, &args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(Stop::Lacking) => ExitCode::from(Error::unsupported("").exit_code()),
         Err(Stop::Usage(message)) => {
@@ -70,7 +70,7 @@ Options of export:
     )
 }
 
-fn run(exporter: &Exporter, args: &[OsString]) -> Result<(), Stop> {
+fn run_command(exporter: &Exporter, args: &[OsString]) -> Result<(), Stop> {
     let first = args.first().map(|arg| arg.to_string_lossy());
     let rest = args.get(1..).unwrap_or_default();
     match first.as_deref() {

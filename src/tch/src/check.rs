@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tch::{CModule, Kind, Tensor};
 
-use super::tracer::{Closure, Run, Tracer, carrier, of_panic, of_torch};
+use super::tracer::{Closure, Run, Tracer, joined_results, of_panic, of_torch};
 use aten2onnx_core::error::{Error, Result};
 
 /// The largest difference, relative to the largest element, that rounding explains.
@@ -22,7 +22,7 @@ pub(super) fn check(tracer: &Tracer<'_>, runs: &[Run], closure: &mut Closure<'_>
             let note = "the results are random: they were not compared with those of the closure, and the model draws other numbers";
             return Ok(vec![note.to_owned()]);
         }
-        let own = tch::no_grad(|| catch_unwind(AssertUnwindSafe(|| carrier(&closure(&run.inputs)))));
+        let own = tch::no_grad(|| catch_unwind(AssertUnwindSafe(|| joined_results(&closure(&run.inputs)))));
         let own = own.map_err(|panic| of_panic(panic.as_ref(), &run.sizes))?;
         let Some(own) = own else { return Err(Error::unsupported("the closure returns no tensor")) };
         if let Some(difference) = difference(&own, &traced) {

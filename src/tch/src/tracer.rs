@@ -37,7 +37,7 @@ impl Tracer<'_> {
         let mut empty = false;
         let mut traced = |given: &[Tensor]| {
             let given = given.get(..inputs.len()).unwrap_or(given);
-            match catch_unwind(AssertUnwindSafe(|| carrier(&closure(given)))) {
+            match catch_unwind(AssertUnwindSafe(|| joined_results(&closure(given)))) {
                 Ok(Some(carrier)) => return vec![carrier],
                 Ok(None) => empty = true,
                 Err(panic) => panicked = Some(panic),
@@ -64,7 +64,7 @@ impl Tracer<'_> {
 }
 
 /// All results in one tensor; None if there are none.
-pub(super) fn carrier(results: &[Tensor]) -> Option<Tensor> {
+pub(super) fn joined_results(results: &[Tensor]) -> Option<Tensor> {
     let flat: Vec<Tensor> = results.iter().map(|result| result.reshape([-1])).collect();
     (!flat.is_empty()).then(|| Tensor::cat(&flat, 0))
 }

@@ -224,7 +224,7 @@ impl Translation<'_> {
             return self.size_of_tensor(node)?.eval(self.shared.witness.sizes.get(index)?).map(Scalar::Int);
         }
         let operands: Option<Vec<Scalar>> = node.args.iter().map(|(_, arg)| self.operand_at(arg, index)).collect();
-        apply(self.builder, &node.target, &operands?)
+        apply_function(self.builder, &node.target, &operands?)
     }
 
     /// The size that `aten::sym_size` and `aten::sym_numel` return.
@@ -297,7 +297,7 @@ fn of_sizes(number: &Scalar, sizes: &Sizes) -> String {
 }
 
 /// A function of Python on known numbers; None for those that are not known here, and where Python raises.
-fn apply(cx: &mut Builder, target: &str, args: &[Scalar]) -> Option<Scalar> {
+fn apply_function(cx: &mut Builder, target: &str, args: &[Scalar]) -> Option<Scalar> {
     let mut op = |op, a: &Scalar, b: &Scalar| cx.scalar_op(op, a, b).ok().filter(Scalar::is_known);
     let (_, name) = target.split_once("::")?;
     match (name, args) {

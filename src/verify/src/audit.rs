@@ -136,14 +136,14 @@ pub fn audit(settings: &Settings, set: &MappingFiles, rules: &Rules) -> Result<A
             let observed = examples::observe(call, set.checked(), rules, cell.opset);
             tally.note(&observed);
             let proof = examiner.examine(call).unwrap_or_default();
-            let planned = plan::contradictions(&observed.named, cell.opset, &proof.said, examiner.said_elsewhere());
+            let planned = plan::contradictions(&observed.named, cell.opset, &proof.said, examiner.unnamed_calls());
             let found =
                 cell.contradiction(&observed).into_iter().chain(planned).chain(as_exported(cell, call, exporter));
             let found: Vec<String> = found.collect();
             if found.is_empty() || oracle.doubts(record_of(exporter, &cell.overload, 0, call, Vec::new()))? {
                 continue;
             }
-            audit.faults.extend(found.iter().map(|what| cell.told(call, what)));
+            audit.faults.extend(found.iter().map(|what| cell.described(call, what)));
         }
         audit.faults.extend(invalid_models(cell, calls, exporter, &mut oracle)?);
     }
@@ -188,7 +188,7 @@ impl Cell {
         }
     }
 
-    fn told(&self, call: &Example, what: &str) -> String {
+    fn described(&self, call: &Example, what: &str) -> String {
         let dtype = if self.dtype.is_empty() { String::new() } else { format!(" in {}", self.dtype) };
         format!(
             "`{}`{dtype} is {} at opset {}, but\n    {}\n        {what}",
@@ -231,7 +231,7 @@ fn invalid_models(
     for verdict in oracle.judge(&records)?.into_iter().flatten() {
         let Some(call) = calls.get(verdict.id) else { continue };
         let invalid = verdict.failures.into_iter().filter(|failure| failure.invalid);
-        found.extend(invalid.map(|failure| cell.told(call, &format!("its model is invalid: {}", failure.what))));
+        found.extend(invalid.map(|failure| cell.described(call, &format!("its model is invalid: {}", failure.what))));
     }
     Ok(found)
 }

@@ -42,23 +42,22 @@ fn floor(row: &str) -> Option<Floor> {
 
 /// Where a module is: how high, on which floor, by which entry of it.
 #[derive(Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct ModulePlace<'a> {
     pub height: usize,
     pub floor: &'a str,
     pub entry: &'a str,
 }
 
 /// Where a module is: by the longest entry that is its path or a parent of it. The roots of the crate are above all floors.
-pub(super) fn place<'a>(module: &str, floors: &'a [Floor]) -> Option<Place<'a>> {
+pub(super) fn place<'a>(module: &str, floors: &'a [Floor]) -> Option<ModulePlace<'a>> {
     match module.split("::").next() {
-        Some("lib") => return Some(Place { height: floors.len(), floor: "lib.rs", entry: "lib" }),
-        Some("main") => return Some(Place { height: floors.len() + 1, floor: "main.rs", entry: "main" }),
+        Some("lib") => return Some(ModulePlace { height: floors.len(), floor: "lib.rs", entry: "lib" }),
+        Some("main") => return Some(ModulePlace { height: floors.len() + 1, floor: "main.rs", entry: "main" }),
         _ => {}
     }
-    let entries = floors
-        .iter()
-        .enumerate()
-        .flat_map(|(height, floor)| floor.modules.iter().map(move |entry| Place { height, floor: &floor.name, entry }));
+    let entries = floors.iter().enumerate().flat_map(|(height, floor)| {
+        floor.modules.iter().map(move |entry| ModulePlace { height, floor: &floor.name, entry })
+    });
     entries.filter(|place| is_in(module, place.entry)).max_by_key(|place| place.entry.len())
 }
 

@@ -17,7 +17,7 @@ pub(super) struct Found {
 }
 
 /// All paths of more than one segment, without those of the modules inside.
-pub(super) fn of(items: &[Item]) -> Vec<Found> {
+pub(super) fn paths_of(items: &[Item]) -> Vec<Found> {
     let mut visitor = Visitor::default();
     items.iter().for_each(|item| visitor.visit_item(item));
     visitor.found

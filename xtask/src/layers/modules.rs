@@ -94,7 +94,7 @@ fn parent(module: &str, root: &str) -> String {
 
 /// A module and those that it declares. `folder` is where the files of its own modules are.
 fn walk(module: Module, folder: &Path, items: &[Item], parsed: &mut Vec<Parsed>) -> Result<(), String> {
-    let found = imports::of(items);
+    let found = imports::paths_of(items);
     parsed.push(Parsed { module: module.clone(), found });
     for item in items {
         let Item::Mod(declared) = item else { continue };

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use aten2onnx_opmap::effects::{Call, Fact, Literal, Sharing, Term, Trait, Update, View, What, When, Write};
+use aten2onnx_opmap::effects::{Fact, Literal, Sharing, Term, TermCall, Trait, Update, View, What, When, Write};
 use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::schema::aten::Schema;
 use aten2onnx_opmap::schema::dtypes::variant;
-use aten2onnx_opmap::schema::writes::{Form, Renamed, Writes};
+use aten2onnx_opmap::schema::writes::{Renamed, SchemaForm, Writes};
 use aten2onnx_opmap::tree::Program;
 
 /// The text of `OPERATORS`, sorted.
@@ -60,7 +60,7 @@ fn row<'f>(schema: &Schema, schemas: &Schemas, facts_of: &dyn Fn(&str) -> &'f [&
     }
     list(&mut text, "rewrites", rewrites);
     // What writes its results into arguments is otherwise like the operator without.
-    let without_out = found.filter(|found| found.form == Form::Out).and_then(|found| found.functional);
+    let without_out = found.filter(|found| found.form == SchemaForm::Out).and_then(|found| found.functional);
     let facts = facts.iter().chain(without_out.map_or(&[][..], |functional| facts_of(&functional.name)));
     let said = facts.filter_map(|fact| if let What::Traits(traits) = &fact.what { Some(traits) } else { None });
     list(&mut text, "traits", said.flatten().map(one_trait).chain(numbers(schema)).collect());
@@ -127,7 +127,7 @@ fn view(fact: Option<&View>, is_marked: bool) -> String {
 }
 
 fn writes(found: &Writes<'_>, schema: &Schema, fact: Option<&Write>) -> String {
-    let mut text = format!("Writes {{ args: &{:?}, form: Form::{:?}, ", found.args, found.form);
+    let mut text = format!("Writes {{ args: &{:?}, form: WriteForm::{:?}, ", found.args, found.form);
     flags(&mut text, &[("lists", found.lists)]);
     if let Some(Renamed { schema: functional, args }) = found.functional_form(schema) {
         let _ = write!(text, "functional: Some({:?}), ", functional.name);
@@ -174,10 +174,10 @@ fn rewrite(when: When, value: &Term) -> String {
 }
 
 /// A call of another operator on the same arguments.
-fn passed(each: &Renamed<'_>, schema: &Schema) -> Call {
+fn passed(each: &Renamed<'_>, schema: &Schema) -> TermCall {
     let pairs = schema.args.iter().zip(&each.schema.args);
     let args = pairs.map(|(own, other)| (other.name.clone(), Term::Argument { name: own.name.clone(), default: None }));
-    Call { op: each.schema.name.clone(), args: args.collect(), results: each.schema.returns.len() }
+    TermCall { op: each.schema.name.clone(), args: args.collect(), results: each.schema.returns.len() }
 }
 
 fn one_trait(one: &Trait) -> String {
@@ -187,9 +187,9 @@ fn one_trait(one: &Trait) -> String {
     }
 }
 
-fn call(call: &Call) -> String {
+fn call(call: &TermCall) -> String {
     let args: Vec<String> = call.args.iter().map(|(name, value)| format!("({name:?}, {})", term(value))).collect();
-    format!("Call {{ target: {:?}, args: &[{}] }}", call.op, args.join(", "))
+    format!("FactCall {{ target: {:?}, args: &[{}] }}", call.op, args.join(", "))
 }
 
 fn term(value: &Term) -> String {

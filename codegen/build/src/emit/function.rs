@@ -69,7 +69,7 @@ pub(super) fn lower(context: &Context<'_>, lower: &Lower) -> TokenStream {
     let block = lower_body(context, lower);
     quote! {
         #docs
-        pub fn #name(cx: &mut Builder, call: &Call) -> Result<Vec<Value>> #block
+        pub fn #name(cx: &mut Builder, call: &NodeCall) -> Result<Vec<Value>> #block
     }
 }
 

@@ -55,16 +55,16 @@ impl<'a> Body<'a> {
         if let Some(lower) = self.inlined(node) {
             let since = lower.before;
             let body = super::function::lower_body(self.context, lower);
-            let lower = quote!(|cx: &mut Builder, call: &Call| -> Result<Vec<Value>> #body);
+            let lower = quote!(|cx: &mut Builder, call: &NodeCall| -> Result<Vec<Value>> #body);
             let method = ident(&format!("{method}_in"));
-            return quote!(cx.#method(Form::before(#before).lowered_by(#since, #lower), #op, #inputs, #attrs #outputs)?);
+            return quote!(cx.#method(OperatorForm::before(#before).lowered_by(#since, #lower), #op, #inputs, #attrs #outputs)?);
         }
         if node.form == self.context.newest {
             let method = ident(method);
             return quote!(cx.#method(#op, #inputs, #attrs #outputs)?);
         }
         let method = ident(&format!("{method}_in"));
-        quote!(cx.#method(Form::before(#before), #op, #inputs, #attrs #outputs)?)
+        quote!(cx.#method(OperatorForm::before(#before), #op, #inputs, #attrs #outputs)?)
     }
 
     /// A node of another domain, whose outputs are of stated types.

@@ -92,7 +92,7 @@ impl Editor {
         let params = json!({"processId": null, "rootUri": root, "capabilities": capabilities});
         editor.capabilities = editor.ask("initialize", params).unwrap()["capabilities"].clone();
         editor.tell("initialized", json!({}));
-        editor.settle();
+        editor.wait_for_check();
         editor
     }
 
@@ -132,7 +132,7 @@ impl Editor {
     }
 
     /// Waits until everything is checked.
-    pub fn settle(&mut self) {
+    pub fn wait_for_check(&mut self) {
         // The server has taken what was sent before it answers.
         let _ = self.ask("workspace/symbol", json!({"query": "?"}));
         while !self.is_quiet {

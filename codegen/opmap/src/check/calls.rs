@@ -95,7 +95,7 @@ impl Checker<'_> {
             let text = format!("`{}` is {}, not a function", name.text, with_article(&local.ty));
             return Diagnostic::new("E0104", name.span, text).label("cannot be called").also(local.span, "bound here");
         }
-        if let Some(helper) = context.helpers.elsewhere(&name.text) {
+        if let Some(helper) = context.helpers.hidden_helper(&name.text) {
             self.used.insert(helper.key.clone());
             let file = &context.sources.file(helper.span.file).path;
             let text = format!("the helper `{}` is private to {file}", name.text);

@@ -72,7 +72,7 @@ pub(super) fn check(items: &Items, context: &Context<'_>, program: &mut Program,
             ExampleTarget::Map(op) => (op.span, false),
             ExampleTarget::Lower(op) | ExampleTarget::Raise(op, ..) => (op.span, true),
         };
-        let call = Call { args: &example.args, span, is_operator, fact: fact(&target, &params) };
+        let call = CheckedCall { args: &example.args, span, is_operator, fact: fact(&target, &params) };
         let args = arguments(context, &call, &params, &mut shown, out);
         symbols(example, meta.span, out);
         if out.len() > before {
@@ -161,7 +161,7 @@ fn fact(target: &Target, params: &[Parameter]) -> String {
 }
 
 /// The call of an example, or a call inside one.
-struct Call<'a> {
+struct CheckedCall<'a> {
     args: &'a [ExampleArg],
     /// The operator's name.
     span: Span,
@@ -172,7 +172,7 @@ struct Call<'a> {
 /// The arguments by name, in the order of the header. Operators of inner calls are added to `shown`.
 fn arguments(
     context: &Context<'_>,
-    call: &Call<'_>,
+    call: &CheckedCall<'_>,
     params: &[Parameter],
     shown: &mut HashSet<String>,
     out: &mut Vec<Diagnostic>,
@@ -226,7 +226,7 @@ fn resolved(
             shown.insert(op.text.clone());
             let params = operator_params(version);
             let fact = fact(&Target::Lower(op.text.clone()), &params);
-            let call = Call { args, span: op.span, is_operator: true, fact };
+            let call = CheckedCall { args, span: op.span, is_operator: true, fact };
             let named = arguments(context, &call, &params, shown, out).into_iter().map(|(name, value)| ExampleArg {
                 name: Some(Ident { text: name, span: op.span }),
                 value,

@@ -5,7 +5,7 @@ use super::returns;
 use super::scope::Use;
 use super::types::{DTYPES, join};
 use super::wording::with_article;
-use super::{Checker, Place, did_you_mean};
+use super::{BodyPlace, Checker, did_you_mean};
 use crate::diagnostic::{Diagnostic, FixPlace};
 use crate::nearest::nearest;
 use crate::source::Span;
@@ -71,7 +71,9 @@ impl Checker<'_> {
         }
         match name.text.as_str() {
             "opset" => Expr::new(Kind::Opset, Ty::Int, span),
-            "outputs" if matches!(self.place, Place::Lower | Place::Raise) => Expr::new(Kind::Outputs, Ty::Int, span),
+            "outputs" if matches!(self.place, BodyPlace::Lower | BodyPlace::Raise) => {
+                Expr::new(Kind::Outputs, Ty::Int, span)
+            }
             "outputs" => self.poison(
                 Diagnostic::new("E0103", span, "`outputs` is only known in a `lower` or `raise`")
                     .label("not in scope")

@@ -107,7 +107,7 @@ impl Helpers {
     }
 
     /// A helper of this name that the file does not see.
-    pub fn elsewhere(&self, name: &str) -> Option<&Helper> {
+    pub fn hidden_helper(&self, name: &str) -> Option<&Helper> {
         self.by_name.range((name.to_owned(), None)..).next().filter(|((n, _), _)| n == name).map(|(_, helper)| helper)
     }
 

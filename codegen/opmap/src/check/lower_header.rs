@@ -1,7 +1,7 @@
 //! Headers of `lower` and `raise` items against ONNX's schemas.
 
 use super::wording::{opsets, quoted};
-use super::{Context, Place, Signature, did_you_mean};
+use super::{BodyPlace, Context, Signature, did_you_mean};
 use crate::diagnostic::Diagnostic;
 use crate::schema::onnx::{AttrKind, PortOption, Version};
 use crate::source::Span;
@@ -28,7 +28,7 @@ pub(crate) fn attr_type(kind: AttrKind) -> Option<(char, Ty)> {
 pub(super) fn lower_signature<'a>(
     context: &'a Context<'_>,
     lower: &ast::Lower,
-    place: Place,
+    place: BodyPlace,
     out: &mut Vec<Diagnostic>,
 ) -> Option<(Signature, &'a Version)> {
     let version = header_version(context, lower, place, out)?;
@@ -54,7 +54,7 @@ pub(super) fn lower_signature<'a>(
 fn header_version<'a>(
     context: &'a Context<'_>,
     lower: &ast::Lower,
-    place: Place,
+    place: BodyPlace,
     out: &mut Vec<Diagnostic>,
 ) -> Option<&'a Version> {
     let op = lower.op.full();
@@ -70,7 +70,7 @@ fn header_version<'a>(
     }
     let at = versions.iter().position(|v| v.since == lower.before);
     let label = if at.is_none() { "no version of this opset" } else { "no version before it" };
-    let back = usize::from(place == Place::Raise);
+    let back = usize::from(place == BodyPlace::Raise);
     let version = at.and_then(|at| versions.get(at.checked_sub(back)?));
     if version.is_none() {
         let text = format!("`{op}` did not change at opset {}", lower.before);
@@ -152,7 +152,7 @@ fn check_params(
     Some(())
 }
 
-fn lower_returns(lower: &ast::Lower, version: &Version, place: Place, out: &mut Vec<Diagnostic>) -> Option<Ty> {
+fn lower_returns(lower: &ast::Lower, version: &Version, place: BodyPlace, out: &mut Vec<Diagnostic>) -> Option<Ty> {
     let names: Vec<&str> = version.outputs.iter().map(|o| o.name.as_str()).collect();
     let variadic = version.outputs.iter().any(|o| matches!(o.option, PortOption::Variadic(_)));
     let fact = format!("outputs of {}-{}: {}", version.name, version.since, quoted(names.iter().copied()));
@@ -165,7 +165,7 @@ fn lower_returns(lower: &ast::Lower, version: &Version, place: Place, out: &mut 
             None
         }
         LowerOutputs::Single => Some(Ty::Tensor),
-        LowerOutputs::List(given) if variadic || place != Place::Raise => {
+        LowerOutputs::List(given) if variadic || place != BodyPlace::Raise => {
             let name = given.first()?;
             if !variadic || given.len() > 1 || names.first() != Some(&name.text.as_str()) {
                 let diagnostic = wrong(name.span, format!("`{}` is not a variadic output", name.text));

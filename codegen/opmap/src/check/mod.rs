@@ -67,7 +67,7 @@ pub(crate) struct Signature {
 
 /// The kind of item that an expression belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum BodyPlace {
     Map,
     Lower,
     Raise,
@@ -82,7 +82,7 @@ pub(crate) struct Checker<'a> {
     pub used: &'a mut HashSet<String>,
     pub scopes: Scopes,
     pub rule: String,
-    pub place: Place,
+    pub place: BodyPlace,
     /// The opset whose form calls of ONNX operators have.
     pub form: u32,
     /// `..attrs` of a lowering.
@@ -193,7 +193,7 @@ fn rules(
             program.maps.push(same.clone());
             continue;
         }
-        let mut checker = Checker::new(context, out, &mut program.arms, used, name, Place::Map, context.newest);
+        let mut checker = Checker::new(context, out, &mut program.arms, used, name, BodyPlace::Map, context.newest);
         let function = checker.map(meta.docs.clone(), map, signature);
         program.links.append(checker.scopes.links);
         let since = map.since.as_ref().map(|s| (s.opset, s.reason.clone()));
@@ -210,7 +210,7 @@ fn rules(
             continue;
         }
         let form = if lower.before == tree::AVOIDED { context.newest } else { lower.before.saturating_sub(1) };
-        let mut checker = Checker::new(context, out, &mut program.arms, used, name, Place::Lower, form);
+        let mut checker = Checker::new(context, out, &mut program.arms, used, name, BodyPlace::Lower, form);
         program.lowers.extend(checker.lower(meta.docs.clone(), lower));
         program.links.append(checker.scopes.links);
     }
@@ -223,7 +223,7 @@ fn rules(
             program.raises.push(same.clone());
             continue;
         }
-        let mut checker = Checker::new(context, out, &mut program.arms, used, name, Place::Raise, raise.before);
+        let mut checker = Checker::new(context, out, &mut program.arms, used, name, BodyPlace::Raise, raise.before);
         program.raises.extend(checker.lower(meta.docs.clone(), raise));
         program.links.append(checker.scopes.links);
     }
@@ -234,7 +234,8 @@ fn rules(
             program.fns.push(same.clone());
             continue;
         }
-        let mut checker = Checker::new(context, out, &mut program.arms, used, name.clone(), Place::Fn, context.newest);
+        let mut checker =
+            Checker::new(context, out, &mut program.arms, used, name.clone(), BodyPlace::Fn, context.newest);
         let body = checker.function_body(&item.body, signature, &[]);
         program.links.append(checker.scopes.links);
         program.fns.push(Function {
@@ -298,7 +299,7 @@ impl<'a> Checker<'a> {
         arms: &'a mut Vec<Arm>,
         used: &'a mut HashSet<String>,
         rule: String,
-        place: Place,
+        place: BodyPlace,
         form: u32,
     ) -> Self {
         let scopes = Scopes::default();
@@ -329,12 +330,12 @@ impl<'a> Checker<'a> {
             params: signature.params.get(listed..).unwrap_or_default().to_vec(),
             used: false,
         });
-        if self.place == Place::Raise {
+        if self.place == BodyPlace::Raise {
             let (op, from, to) = (lower.op.full(), version.since, lower.before);
             self.refusal = format!("`{op}` of opset {from} cannot be upgraded to opset {to}: ");
         }
         let own = Signature { params: signature.params.iter().take(listed).cloned().collect(), ..signature.clone() };
-        if self.place == Place::Lower && lower.before != tree::AVOIDED {
+        if self.place == BodyPlace::Lower && lower.before != tree::AVOIDED {
             self.left_out = lower_header::left_out(version, &signature.returns);
         }
         let body = self.function_body(&lower.body, &own, &[]);

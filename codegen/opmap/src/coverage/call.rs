@@ -14,7 +14,7 @@ use crate::tree::{Expr, Input};
 use crate::types::Ty;
 
 /// A call of an operator.
-pub(super) struct Call<'a> {
+pub(super) struct AbstractCall<'a> {
     /// The operator.
     pub op: &'a str,
     /// The opset whose form the call has.
@@ -139,7 +139,7 @@ impl<'a> Coverage<'a> {
     }
 }
 
-impl Call<'_> {
+impl AbstractCall<'_> {
     /// The value of an attribute that is given.
     pub fn attr(&self, name: &str) -> Option<&Abs> {
         self.attrs.iter().find(|a| a.0 == name).map(|a| &a.1)
@@ -151,13 +151,13 @@ impl Call<'_> {
     }
 }
 
-impl<'a> Call<'a> {
-    pub(super) fn with_inputs(&self, inputs: Vec<Given>) -> Call<'a> {
-        Call { inputs, attrs: self.attrs.clone(), outputs: self.outputs.clone(), ..*self }
+impl<'a> AbstractCall<'a> {
+    pub(super) fn with_inputs(&self, inputs: Vec<Given>) -> AbstractCall<'a> {
+        AbstractCall { inputs, attrs: self.attrs.clone(), outputs: self.outputs.clone(), ..*self }
     }
 }
 
-impl Call<'_> {
+impl AbstractCall<'_> {
     /// The call with other dtypes of its tensors.
     pub(super) fn map_dtypes(&self, f: impl Fn(DtypeSet) -> DtypeSet) -> Self {
         self.with_inputs(self.inputs.iter().map(|given| given.map_dtypes(&f)).collect())
@@ -188,7 +188,7 @@ pub(super) fn ranks_of_length(list: &List) -> Ranks {
 }
 
 /// The dtypes of numbers in place of tensors.
-pub(super) fn fill_numbers(call: &mut Call<'_>, version: &Version, numbers: &[usize]) {
+pub(super) fn fill_numbers(call: &mut AbstractCall<'_>, version: &Version, numbers: &[usize]) {
     for i in numbers {
         let Some(port) = port_at(&version.inputs, *i) else { continue };
         let allowed = port.dtypes;

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::opsets::Opsets;
-use super::scope::{Part, Place, Scope, narrowed};
+use super::scope::{Part, Scope, ValuePlace, narrowed};
 use super::values::{Abs, Known, Number, Tensor, Text, Truth, Values};
 use super::{Coverage, Path};
 use crate::returned::Returned;
@@ -84,7 +84,7 @@ impl<'a> Coverage<'a> {
                     return self.plainly(condition, outcome, scope, at);
                 };
                 let mut inner = scope.clone();
-                let bound: Vec<(Abs, Option<Place>)> =
+                let bound: Vec<(Abs, Option<ValuePlace>)> =
                     args.iter().map(|arg| (self.peek(arg, scope, at), self.place(arg, scope))).collect();
                 for (param, (value, origin)) in function.params.iter().zip(bound) {
                     inner.bind(&param.name, value.fit(&param.ty, self.all, at), origin);
@@ -194,7 +194,7 @@ impl<'a> Coverage<'a> {
     }
 
     /// The place whose value an expression is.
-    pub(super) fn place(&self, expr: &'a Expr, scope: &Scope<'a>) -> Option<Place> {
+    pub(super) fn place(&self, expr: &'a Expr, scope: &Scope<'a>) -> Option<ValuePlace> {
         match &expr.kind {
             Kind::Convert(inner) => {
                 let wraps = matches!(expr.ty, Ty::Optional(_)) && !matches!(inner.ty, Ty::Optional(_));
@@ -220,7 +220,7 @@ impl<'a> Coverage<'a> {
         value: &'a Expr,
         scope: &Scope<'a>,
         at: Opsets,
-    ) -> Option<(Abs, Option<Place>, Path<'a>)> {
+    ) -> Option<(Abs, Option<ValuePlace>, Path<'a>)> {
         if let Kind::Block(statements, result) = &value.kind
             && statements.is_empty()
         {
@@ -320,14 +320,14 @@ fn either<'a>(a: Option<Path<'a>>, b: Option<Path<'a>>) -> Option<Path<'a>> {
 }
 
 /// The path on which the value at a place is also one of `to`.
-pub(super) fn narrow<'a>(mut path: Path<'a>, place: Option<Place>, to: &Abs) -> Option<Path<'a>> {
+pub(super) fn narrow<'a>(mut path: Path<'a>, place: Option<ValuePlace>, to: &Abs) -> Option<Path<'a>> {
     match place {
         Some(place) => path.scope.narrow(place, to).then_some(path),
         None => Some(path),
     }
 }
 
-fn know(mut path: Path<'_>, place: Option<Place>, known: bool) -> Option<Path<'_>> {
+fn know(mut path: Path<'_>, place: Option<ValuePlace>, known: bool) -> Option<Path<'_>> {
     match place {
         Some(place) => path.scope.know(place, known).then_some(path),
         None => Some(path),

@@ -5,7 +5,7 @@
 //! if it calls a function that leads to the same lowering, there is no end.
 
 use super::Coverage;
-use super::call::{Call, Given};
+use super::call::{AbstractCall, Given};
 use super::operator::default_value;
 use super::opsets::Opsets;
 use super::scope::Scope;
@@ -116,7 +116,7 @@ impl<'a> Coverage<'a> {
     }
 
     /// An error for a call of an operator in its own `lower .. avoided`, in the form of each call that this replaces.
-    pub(super) fn check_avoided(&mut self, call: &Call<'a>) {
+    pub(super) fn check_avoided(&mut self, call: &AbstractCall<'a>) {
         let name = format!("{} avoided", call.op);
         if !self.judges || self.quiet > 0 || !self.stack.iter().any(|entered| entered.name == name) {
             return;
@@ -136,7 +136,7 @@ impl<'a> Coverage<'a> {
     }
 
     /// Whether a call can be any call that a lowering replaces.
-    fn is_whole_form(&self, lower: &'a Lower, call: &Call<'a>) -> bool {
+    fn is_whole_form(&self, lower: &'a Lower, call: &AbstractCall<'a>) -> bool {
         let wanted = self.any_arguments_of_lowering(lower);
         let params = lower.function.params.iter().zip(&wanted).enumerate();
         params.into_iter().all(|(i, (param, any))| {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::call::{Bound, Call, Given, fill_numbers, vector};
+use super::call::{AbstractCall, Bound, Given, fill_numbers, vector};
 use super::opsets::Opsets;
 use super::said::AllSaid;
 use super::scope::Scope;
@@ -64,7 +64,7 @@ impl<'a> Examiner<'a> {
     }
 
     /// What is said of calls in the rules of nodes that no rule names.
-    pub fn said_elsewhere(&self) -> &AllSaid {
+    pub fn unnamed_calls(&self) -> &AllSaid {
         &self.said
     }
 
@@ -202,7 +202,8 @@ impl<'a> Coverage<'a> {
         let bound = usize::try_from(outputs).map_or(Bound::List, Bound::Tuple);
         let outputs = Abs::Number(Number::between(outputs, outputs));
         let attrs = attributes(version, example, at);
-        let mut call = Call { op, form: version.since, site: Span::NOWHERE, place: 0, bound, inputs, attrs, outputs };
+        let mut call =
+            AbstractCall { op, form: version.since, site: Span::NOWHERE, place: 0, bound, inputs, attrs, outputs };
         fill_numbers(&mut call, version, &numbers);
         self.dispatched(call, at)
     }

@@ -2,7 +2,7 @@
 
 use super::conditions::{compare, narrow, rest};
 use super::opsets::Opsets;
-use super::scope::{Place, Scope};
+use super::scope::{Scope, ValuePlace};
 use super::trace::Event;
 use super::values::{Abs, Optional, Text, Truth};
 use super::{Coverage, Path, Seen};
@@ -15,7 +15,7 @@ impl<'a> Coverage<'a> {
         let at = seen.at;
         let place = self.place(value, scope);
         // The places of the parts of a tuple.
-        let parts: Vec<Option<Place>> = match &value.kind {
+        let parts: Vec<Option<ValuePlace>> = match &value.kind {
             Kind::Tuple(parts) => parts.iter().map(|part| self.place(part, scope)).collect(),
             _ => Vec::new(),
         };
@@ -46,8 +46,8 @@ impl<'a> Coverage<'a> {
         &mut self,
         pattern: &'a Pattern,
         value: &Abs,
-        place: Option<Place>,
-        parts: &[Option<Place>],
+        place: Option<ValuePlace>,
+        parts: &[Option<ValuePlace>],
         mut path: Path<'a>,
     ) -> Option<Path<'a>> {
         if is_empty(value) {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::call::{Bound, Call, Given, fill_numbers, port_at, ranks_of_length};
+use super::call::{AbstractCall, Bound, Given, fill_numbers, port_at, ranks_of_length};
 use super::opsets::Opsets;
 use super::results::code_dtypes;
 use super::said::Fate;
@@ -50,7 +50,8 @@ impl<'a> Coverage<'a> {
             Outputs::Typed(stated) => (Bound::Tuple(stated.len()), counted(stated.len())),
         };
         let place = if self.said.is_some() { super::said::place_of(node, expr.span) } else { 0 };
-        let mut call = Call { op: &node.op, form: node.form, site: expr.span, place, bound, inputs, attrs, outputs };
+        let mut call =
+            AbstractCall { op: &node.op, form: node.form, site: expr.span, place, bound, inputs, attrs, outputs };
         let Some(version) = self.form_of(node) else {
             let value = match &node.outputs {
                 Outputs::Typed(stated) => self.stated(stated, scope, at).value,
@@ -100,7 +101,7 @@ impl<'a> Coverage<'a> {
     }
 
     /// The opsets at which a call can be expressed. The others are noted as refused or as gaps.
-    pub(super) fn dispatched(&mut self, call: Call<'a>, at: Opsets) -> Opsets {
+    pub(super) fn dispatched(&mut self, call: AbstractCall<'a>, at: Opsets) -> Opsets {
         let op = call.op;
         if op.contains("::") {
             return at;
@@ -151,7 +152,7 @@ impl<'a> Coverage<'a> {
 
     /// The call with the dtypes that some version takes, as they are or cast. None if there are none, or if inputs of one type variable have
     /// different ones.
-    fn with_taken_dtypes(&mut self, call: Call<'a>, at: Opsets) -> Option<Call<'a>> {
+    fn with_taken_dtypes(&mut self, call: AbstractCall<'a>, at: Opsets) -> Option<AbstractCall<'a>> {
         let versions = self.schemas.onnx.versions(call.op);
         let form = versions.iter().rev().find(|version| version.since <= call.form)?;
         let mut inputs = Vec::with_capacity(call.inputs.len());
@@ -190,7 +191,7 @@ impl<'a> Coverage<'a> {
     fn step_down(
         &self,
         difference: Difference,
-        call: &Call<'a>,
+        call: &AbstractCall<'a>,
         (version, older): (&Version, Option<&Version>),
         newest: u32,
     ) -> StepDown<'a> {
@@ -212,7 +213,7 @@ impl<'a> Coverage<'a> {
         &mut self,
         difference: Difference,
         lower: Option<usize>,
-        call: &Call<'a>,
+        call: &AbstractCall<'a>,
         version: &Version,
         at: Opsets,
     ) -> Opsets {
@@ -225,7 +226,7 @@ impl<'a> Coverage<'a> {
     }
 
     /// A call that an older version with the same meaning cannot say.
-    fn unfit(&mut self, lower: Option<usize>, call: &Call<'a>, version: &Version, at: Opsets) -> Opsets {
+    fn unfit(&mut self, lower: Option<usize>, call: &AbstractCall<'a>, version: &Version, at: Opsets) -> Opsets {
         match lower {
             Some(index) => self.lowered(index, call, at),
             None => {
@@ -237,7 +238,7 @@ impl<'a> Coverage<'a> {
     }
 
     /// A call in a version that is in force: dtypes that it lacks are cast, or refused.
-    fn native(&mut self, call: &Call<'a>, version: &'a Version, at: Opsets) -> Opsets {
+    fn native(&mut self, call: &AbstractCall<'a>, version: &'a Version, at: Opsets) -> Opsets {
         if at.is_empty() {
             return at;
         }
@@ -287,7 +288,7 @@ impl<'a> Coverage<'a> {
     }
 
     /// A call in a form that newer opsets have changed: the opsets that have its form, and those at which its `raise` works.
-    fn raised(&mut self, call: &Call<'a>, at: Opsets) -> (Opsets, Opsets) {
+    fn raised(&mut self, call: &AbstractCall<'a>, at: Opsets) -> (Opsets, Opsets) {
         let (schemas, op) = (self.schemas, call.op);
         let newer = schemas.onnx.versions(op).iter().filter(|v| v.since > call.form);
         let changes = |v: &&Version| {
@@ -304,7 +305,7 @@ impl<'a> Coverage<'a> {
     }
 
     /// A call replaced by its lowering.
-    fn lowered(&mut self, index: usize, call: &Call<'a>, at: Opsets) -> Opsets {
+    fn lowered(&mut self, index: usize, call: &AbstractCall<'a>, at: Opsets) -> Opsets {
         let Some(lower) = self.program.lowers.get(index) else { return at };
         if let (Bound::Tuple(requested), Some(returned)) = (call.bound, count_of_results(&lower.function.returns))
             && requested > returned
@@ -318,7 +319,7 @@ impl<'a> Coverage<'a> {
     }
 
     /// A call replaced by a rule whose header has the form of a version.
-    fn replaced(&mut self, lower: &'a Lower, version: Option<&Version>, call: &Call<'a>, at: Opsets) -> Opsets {
+    fn replaced(&mut self, lower: &'a Lower, version: Option<&Version>, call: &AbstractCall<'a>, at: Opsets) -> Opsets {
         self.frame.lowered = self.frame.lowered.or(at);
         self.say_fate(call, Fate::Lowered(lower.before), at);
         let params = lower.function.params.iter().enumerate();
@@ -331,7 +332,14 @@ impl<'a> Coverage<'a> {
         self.call_grouped(&lower.function, args, Some(call.outputs.clone()), &groups, at).at
     }
 
-    fn attribute_argument(&self, call: &Call<'a>, version: Option<&Version>, name: &str, ty: &Ty, at: Opsets) -> Abs {
+    fn attribute_argument(
+        &self,
+        call: &AbstractCall<'a>,
+        version: Option<&Version>,
+        name: &str,
+        ty: &Ty,
+        at: Opsets,
+    ) -> Abs {
         let stem = name.rsplit_once('_').map_or(name, |(stem, _)| stem);
         let default = version.and_then(|v| v.attribute(stem)).and_then(|a| a.default.as_ref());
         let absent = || default.map_or_else(|| Abs::Optional(Optional::nothing()), default_value);
@@ -357,9 +365,9 @@ fn count_of_results(returns: &Ty) -> Option<usize> {
 /// What is known of a call before it is one of the version before.
 struct StepDown<'a> {
     /// The call with the dtypes that this takes, if there are others.
-    taken: Option<Call<'a>>,
+    taken: Option<AbstractCall<'a>>,
     /// The call with the others.
-    others: Option<Call<'a>>,
+    others: Option<AbstractCall<'a>>,
     /// Whether it does not take all.
     is_split: bool,
     /// Whether it has the inputs, the outputs and the attributes.
@@ -382,7 +390,7 @@ impl plan::Known for StepDown<'_> {
 }
 
 /// Why a call is refused if tensors for one type variable have no dtype in common.
-fn different_dtypes(call: &Call<'_>, version: &Version) -> Option<String> {
+fn different_dtypes(call: &AbstractCall<'_>, version: &Version) -> Option<String> {
     let tensors = call.inputs.iter().enumerate().filter_map(|(i, given)| match given {
         Given::Tensor(tensor) if !tensor.dtypes.is_empty() => Some((port_at(&version.inputs, i)?, tensor.dtypes)),
         _ => None,
@@ -402,11 +410,11 @@ fn different_dtypes(call: &Call<'_>, version: &Version) -> Option<String> {
 /// The call with only the dtypes that a version takes, and the one with the others.
 #[allow(clippy::type_complexity)]
 fn split_by<'a>(
-    call: &Call<'a>,
+    call: &AbstractCall<'a>,
     version: &Version,
     older: &Version,
     (any, existing): (DtypeSet, DtypeSet),
-) -> Option<(Option<Call<'a>>, Option<Call<'a>>)> {
+) -> Option<(Option<AbstractCall<'a>>, Option<AbstractCall<'a>>)> {
     let allowed = |i: usize| {
         let port = port_at(&older.inputs, i)?;
         (!port.option_is_heterogeneous()).then_some(port.dtypes)
@@ -441,7 +449,7 @@ fn split_by<'a>(
         });
         call.with_inputs(inputs.collect())
     };
-    let possible = |call: &Call<'_>| {
+    let possible = |call: &AbstractCall<'_>| {
         let here = |given: &Given| !matches!(given, Given::Tensor(tensor) if tensor.dtypes.is_empty());
         call.inputs.iter().all(here)
     };
@@ -458,11 +466,11 @@ fn split_by<'a>(
 /// (`any` has all dtypes), sequences and optionals. Both versions may have to take them.
 #[allow(clippy::type_complexity)]
 fn split_by_body<'a>(
-    call: &Call<'a>,
+    call: &AbstractCall<'a>,
     version: &Version,
     older: &Version,
     (any, existing): (DtypeSet, DtypeSet),
-) -> Option<(Option<Call<'a>>, Option<Call<'a>>)> {
+) -> Option<(Option<AbstractCall<'a>>, Option<AbstractCall<'a>>)> {
     let copy = || call.with_inputs(call.inputs.clone());
     let allowed = |port: &Port| port.dtypes;
     let mixed = call.inputs.iter().enumerate().filter_map(|(i, given)| {
@@ -495,7 +503,7 @@ enum OutputCodes {
     None,
 }
 
-fn output_codes(call: &Call<'_>, older: &Version) -> Option<OutputCodes> {
+fn output_codes(call: &AbstractCall<'_>, older: &Version) -> Option<OutputCodes> {
     let port = older.outputs.first()?;
     let allowed = port.dtypes;
     if older.inputs.iter().any(|input| input.ty == port.ty) {
@@ -510,7 +518,7 @@ fn output_codes(call: &Call<'_>, older: &Version) -> Option<OutputCodes> {
 }
 
 /// Whether an older version can say a call.
-fn fits_older(call: &Call<'_>, version: &Version, older: &Version) -> Answer {
+fn fits_older(call: &AbstractCall<'_>, version: &Version, older: &Version) -> Answer {
     let mut maybe = false;
     for (name, value) in &call.attrs {
         if older.attribute(name).is_some() {
@@ -548,7 +556,7 @@ fn fits_older(call: &Call<'_>, version: &Version, older: &Version) -> Answer {
 }
 
 /// The argument of a lowering for an input.
-fn input_argument(call: &Call<'_>, i: usize, ty: &Ty) -> Abs {
+fn input_argument(call: &AbstractCall<'_>, i: usize, ty: &Ty) -> Abs {
     if *ty == Ty::list(Ty::Tensor) {
         let mut list = List::of(Vec::new());
         for given in call.inputs.get(i..).unwrap_or(&[]) {

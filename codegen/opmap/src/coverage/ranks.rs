@@ -1,11 +1,11 @@
 //! The ranks of results of ONNX operators, as far as a rank follows from those of the inputs.
 
-use super::call::Call;
+use super::call::AbstractCall;
 use super::values::{Abs, Ranks};
 use aten2onnx_operators::Shape;
 
 /// The ranks of the first result.
-pub(super) fn output_ranks(call: &Call<'_>, shape: Shape) -> Ranks {
+pub(super) fn output_ranks(call: &AbstractCall<'_>, shape: Shape) -> Ranks {
     let rank = |i: usize| call.tensor(i).map_or(Ranks::ALL, |tensor| tensor.ranks);
     match shape {
         Shape::Broadcast if !call.inputs.is_empty() => {
@@ -41,7 +41,7 @@ pub(super) fn output_ranks(call: &Call<'_>, shape: Shape) -> Ranks {
 }
 
 /// The bounds of the length of a list that is given for an input.
-fn length_of(call: &Call<'_>, i: usize) -> Option<(i64, i64)> {
+fn length_of(call: &AbstractCall<'_>, i: usize) -> Option<(i64, i64)> {
     match call.tensor(i)?.elements.as_deref()? {
         Abs::List(list) => Some((i64::from(list.least), i64::from(list.most))),
         _ => None,

@@ -1,7 +1,7 @@
 //! The results of a call of an ONNX operator: their dtypes by its schema, and other facts for some operators.
 
 use super::Coverage;
-use super::call::{Bound, Call, Given, port_at};
+use super::call::{AbstractCall, Bound, Given, port_at};
 use super::ranks::output_ranks;
 use super::values::{Abs, Known, List, Number, Ranks, Tensor, Values};
 use crate::schema::dtypes::DtypeSet;
@@ -10,7 +10,7 @@ use aten2onnx_operators::{Linear, Shape};
 
 impl<'a> Coverage<'a> {
     /// The results of a call by the schema of its form.
-    pub(super) fn results(&mut self, call: &Call<'a>, version: &Version) -> Abs {
+    pub(super) fn results(&mut self, call: &AbstractCall<'a>, version: &Version) -> Abs {
         let facts = self.schemas.operators.facts(call.op);
         let ranks = output_ranks(call, facts.shape);
         let one = |this: &Self, i: usize| {
@@ -52,7 +52,7 @@ impl<'a> Coverage<'a> {
     }
 
     /// The dtypes that an output may have.
-    pub(super) fn output_dtypes(&self, call: &Call<'a>, version: &Version, port: &Port) -> DtypeSet {
+    pub(super) fn output_dtypes(&self, call: &AbstractCall<'a>, version: &Version, port: &Port) -> DtypeSet {
         let allowed = port.dtypes;
         if port.option_is_heterogeneous() {
             return self.all;
@@ -97,14 +97,14 @@ impl<'a> Coverage<'a> {
 }
 
 /// Whether results are known during the export: never if an input is not.
-fn output_known(call: &Call<'_>) -> Known {
+fn output_known(call: &AbstractCall<'_>) -> Known {
     let all = call.inputs.iter().filter_map(Given::tensor).fold(Known::YES, |all, tensor| all.with(tensor.known));
     // What is known is not always computed.
     if all.may_not() { Known::MAYBE.of_graph() } else { Known::MAYBE }
 }
 
 /// Whether the size of the last dimension of the first result is known.
-fn output_last(call: &Call<'_>, shape: Shape) -> Known {
+fn output_last(call: &AbstractCall<'_>, shape: Shape) -> Known {
     match shape {
         Shape::Cast | Shape::Identity => call.tensor(0).map_or(Known::MAYBE, |x| x.last),
         Shape::Unsqueeze => {

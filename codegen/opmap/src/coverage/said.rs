@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::Coverage;
-use super::call::{Call, Given};
+use super::call::{AbstractCall, Given};
 use super::misuse::requested;
 use super::opsets::Opsets;
 use super::values::{Abs, Ranks};
@@ -68,7 +68,7 @@ fn tensors(value: &Abs) -> Option<Tensors> {
 
 impl Said {
     /// Adds a call.
-    fn add_call(&mut self, call: &Call<'_>, results: &Abs) {
+    fn add_call(&mut self, call: &AbstractCall<'_>, results: &Abs) {
         let list = call.inputs.iter().position(|given| matches!(given, Given::Spread(_)));
         let (single, rest) = call.inputs.split_at(list.unwrap_or(call.inputs.len()));
         for (i, given) in single.iter().enumerate() {
@@ -131,13 +131,13 @@ impl Said {
 
 impl<'a> Coverage<'a> {
     /// Notes a call that a rule names.
-    pub(super) fn say(&mut self, call: &Call<'a>, results: &Abs) {
+    pub(super) fn say(&mut self, call: &AbstractCall<'a>, results: &Abs) {
         let Some(said) = self.said.as_mut() else { return };
         said.entry(call.place).or_default().add_call(call, results);
     }
 
     /// Notes what becomes of the call.
-    pub(super) fn say_fate(&mut self, call: &Call<'a>, fate: Fate, at: Opsets) {
+    pub(super) fn say_fate(&mut self, call: &AbstractCall<'a>, fate: Fate, at: Opsets) {
         let Some(said) = self.said.as_mut().filter(|_| call.place != 0 && !at.is_empty()) else { return };
         let all = said.entry(call.place).or_default().fates.entry(fate).or_default();
         *all = all.or(at);

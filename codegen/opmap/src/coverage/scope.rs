@@ -19,7 +19,7 @@ struct Binding<'a> {
     name: &'a str,
     value: Abs,
     /// What it is a fact about.
-    origin: Option<Place>,
+    origin: Option<ValuePlace>,
     /// Tensors of one group have the same dtype.
     group: Option<usize>,
     /// The expression that it was bound to, if that is a condition.
@@ -28,7 +28,7 @@ struct Binding<'a> {
 
 /// A part of the value of a name, which a condition may say something about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ValuePlace {
     binding: usize,
     part: Part,
 }
@@ -50,14 +50,14 @@ pub(super) enum Part {
 
 impl<'a> Scope<'a> {
     /// Adds a name.
-    pub fn bind(&mut self, name: &'a str, value: Abs, origin: Option<Place>) {
+    pub fn bind(&mut self, name: &'a str, value: Abs, origin: Option<ValuePlace>) {
         if name != "_" {
             self.bindings.push(Binding { name, value, origin, group: None, condition: None });
         }
     }
 
     /// Adds a name that is bound to an expression.
-    pub fn bind_to(&mut self, name: &'a str, value: Abs, origin: Option<Place>, expr: &'a Expr) {
+    pub fn bind_to(&mut self, name: &'a str, value: Abs, origin: Option<ValuePlace>, expr: &'a Expr) {
         if name != "_" {
             let condition = (expr.ty == Ty::Bool).then_some(expr);
             self.bindings.push(Binding { name, value, origin, group: None, condition });
@@ -84,7 +84,7 @@ impl<'a> Scope<'a> {
         for (own, other) in self.bindings.iter_mut().zip(&first.bindings) {
             own.value = other.value.clone();
         }
-        (0..first.bindings.len()).all(|binding| self.tell_others(Place { binding, part: Part::Whole }))
+        (0..first.bindings.len()).all(|binding| self.tell_others(ValuePlace { binding, part: Part::Whole }))
     }
 
     /// Adds tensors that have the same dtype as all others of their group.
@@ -98,23 +98,23 @@ impl<'a> Scope<'a> {
     }
 
     /// The place of a name's value.
-    pub fn place(&self, name: &str) -> Option<Place> {
+    pub fn place(&self, name: &str) -> Option<ValuePlace> {
         let binding = self.bindings.iter().rposition(|b| b.name == name)?;
-        Some(Place { binding, part: Part::Whole })
+        Some(ValuePlace { binding, part: Part::Whole })
     }
 
     /// The place of a part of a value.
-    pub fn part(&self, place: Place, part: Part) -> Option<Place> {
+    pub fn part(&self, place: ValuePlace, part: Part) -> Option<ValuePlace> {
         match place.part {
-            Part::Whole => Some(Place { part, ..place }),
+            Part::Whole => Some(ValuePlace { part, ..place }),
             // The optional tensor's dtype is that of the tensor.
-            Part::Present if matches!(part, Part::Dtype | Part::Rank) => Some(Place { part, ..place }),
+            Part::Present if matches!(part, Part::Dtype | Part::Rank) => Some(ValuePlace { part, ..place }),
             _ => None,
         }
     }
 
     /// The value at a place.
-    pub fn at(&self, place: Place) -> Option<Abs> {
+    pub fn at(&self, place: ValuePlace) -> Option<Abs> {
         let value = &self.bindings.get(place.binding)?.value;
         Some(match place.part {
             Part::Whole => value.clone(),
@@ -135,7 +135,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Says that the value at a place is also one of `to`. False if there is no such value.
-    pub fn narrow(&mut self, place: Place, to: &Abs) -> bool {
+    pub fn narrow(&mut self, place: ValuePlace, to: &Abs) -> bool {
         let Some(binding) = self.bindings.get_mut(place.binding) else { return true };
         let narrowed = match place.part {
             Part::Whole => narrowed(&binding.value, to),
@@ -163,7 +163,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Narrows the dtypes of the other tensors of a group.
-    fn tell_group(&mut self, place: Place) -> bool {
+    fn tell_group(&mut self, place: ValuePlace) -> bool {
         let Some((group, dtypes)) = self.bindings.get(place.binding).and_then(|b| Some((b.group?, b.value.dtypes())))
         else {
             return true;
@@ -184,7 +184,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Narrows the names that are facts about the same value.
-    fn tell_others(&mut self, place: Place) -> bool {
+    fn tell_others(&mut self, place: ValuePlace) -> bool {
         for i in 0..self.bindings.len() {
             let Some(origin) = self.bindings.get(i).and_then(|b| b.origin) else { continue };
             if origin.binding != place.binding || i == place.binding {
@@ -201,7 +201,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Sets whether the elements of a tensor at a place are known. False if that cannot be.
-    pub fn know(&mut self, place: Place, known: bool) -> bool {
+    pub fn know(&mut self, place: ValuePlace, known: bool) -> bool {
         let Some(binding) = self.bindings.get_mut(place.binding) else { return true };
         let set =
             |tensor: &Tensor| tensor.known.only(known).map(|k| Abs::Tensor(Tensor { known: k, ..tensor.clone() }));

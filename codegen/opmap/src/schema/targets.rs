@@ -152,7 +152,7 @@ pub struct Release {
     pub dtypes: Vec<Dtypes>,
     /// Forms of operators that it lacks or gets wrong, for readers.
     #[serde(default)]
-    pub forms: Vec<Form>,
+    pub forms: Vec<FaultyCase>,
     /// The source of these facts: a page, or the command that measured them.
     pub source: String,
 }
@@ -179,7 +179,7 @@ pub struct Dtypes {
 /// Cases of an operator that do not work, although others of the same dtype do.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Form {
+pub struct FaultyCase {
     /// The operator.
     pub op: String,
     /// The versions of its schema.

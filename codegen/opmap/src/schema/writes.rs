@@ -9,7 +9,7 @@ pub struct Writes<'s> {
     /// The arguments, in order.
     pub args: Vec<&'s str>,
     /// How it does so.
-    pub form: Form,
+    pub form: SchemaForm,
     /// One of the arguments is a list of tensors.
     pub lists: bool,
     /// The functional form: it returns what this operator writes.
@@ -18,7 +18,7 @@ pub struct Writes<'s> {
 
 /// How an operator writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum SchemaForm {
     /// To one argument, which is also its result: `add_`.
     InPlace,
     /// To arguments that exist only to receive its results: `out=`.
@@ -47,9 +47,9 @@ impl AtenSchemas {
         let is_out = written.iter().all(|arg| arg.keyword_only);
         let is_in_place = functional_name(schema.op()).is_some();
         let form = match (written.as_slice(), schema.returns.as_slice()) {
-            _ if is_out => Form::Out,
-            ([one], [result]) if is_in_place && !lists && one.alias == result.alias => Form::InPlace,
-            _ => Form::Other,
+            _ if is_out => SchemaForm::Out,
+            ([one], [result]) if is_in_place && !lists && one.alias == result.alias => SchemaForm::InPlace,
+            _ => SchemaForm::Other,
         };
         let args = written.iter().map(|arg| arg.name.as_str()).collect();
         Some(Writes { args, form, lists, functional: self.functional(schema, is_out) })
@@ -110,7 +110,7 @@ impl<'s> Writes<'s> {
     /// Whether the functional form creates a tensor of a dtype that it is told, which here is that of the argument.
     pub fn takes_dtype(&self, schema: &Schema) -> bool {
         let has = |schema: &Schema| schema.args.iter().any(|arg| arg.name == "dtype");
-        self.form == Form::Out && self.functional.is_some_and(has) && !has(schema)
+        self.form == SchemaForm::Out && self.functional.is_some_and(has) && !has(schema)
     }
 }
 

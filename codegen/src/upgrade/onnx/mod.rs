@@ -17,7 +17,7 @@ use changes::{differences, is_sharing_otherwise};
 use touched::Touched;
 
 pub use report::onnx_report;
-pub use said::{Call, Calls, Said};
+pub use said::{Calls, Said, TestCall};
 
 /// A release, and what is known already.
 pub struct Release<'a> {

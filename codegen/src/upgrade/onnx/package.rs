@@ -41,7 +41,7 @@ pub fn release(version: &str, after: u32, python: &Path, tools: &Path) -> Result
     let out = folder.path().join("release.json");
     let mut asked = Command::new(&python);
     asked.args(["-W", "ignore"]).arg(&script).args(["--after", &after.to_string(), "--out"]).arg(&out);
-    let output = run(asked.env("PYTHONDONTWRITEBYTECODE", "1"), &python)?;
+    let output = output_of(asked.env("PYTHONDONTWRITEBYTECODE", "1"), &python)?;
     if !output.status.success() {
         return Err(format!("onnx {version} cannot be asked by {}:\n{}", script.display(), last_lines(&output)));
     }
@@ -60,7 +60,7 @@ pub fn release(version: &str, after: u32, python: &Path, tools: &Path) -> Result
 /// The version of onnx that an interpreter has, if it has any.
 fn installed(python: &Path) -> Result<Option<String>, String> {
     let mut asked = Command::new(python);
-    let output = run(asked.args(["-c", "import importlib.metadata as m; print(m.version('onnx'))"]), python)?;
+    let output = output_of(asked.args(["-c", "import importlib.metadata as m; print(m.version('onnx'))"]), python)?;
     let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     Ok((output.status.success() && !version.is_empty()).then_some(version))
 }
@@ -68,13 +68,13 @@ fn installed(python: &Path) -> Result<Option<String>, String> {
 /// Installs a version in a new environment in a folder, by uv or by pip. Returns its interpreter.
 fn environment(version: &str, python: &Path, folder: &Path) -> Result<PathBuf, String> {
     let installer = Installer::new(folder.join("env"));
-    let made = run(&mut installer.create(python), python)?;
+    let made = output_of(&mut installer.create(python), python)?;
     if !made.status.success() {
         return Err(format!("no environment of Python can be made with {}:\n{}", python.display(), last_lines(&made)));
     }
     let own = installer.python();
     let wanted = format!("onnx=={version}");
-    let done = run(installer.install().args(["--only-binary", "onnx", &wanted]), own)?;
+    let done = output_of(installer.install().args(["--only-binary", "onnx", &wanted]), own)?;
     if done.status.success() { Ok(own.to_owned()) } else { Err(refused(version, &last_lines(&done))) }
 }
 
@@ -103,7 +103,7 @@ fn refused(version: &str, said: &str) -> String {
     format!("onnx {version} cannot be installed: try `--python` with another version of Python, {INSTEAD}\n{said}")
 }
 
-fn run(command: &mut Command, program: &Path) -> Result<Output, String> {
+fn output_of(command: &mut Command, program: &Path) -> Result<Output, String> {
     command.output().map_err(|e| match e.kind() {
         ErrorKind::NotFound => {
             format!(

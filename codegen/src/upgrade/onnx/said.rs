@@ -29,13 +29,13 @@ pub struct Calls {
     /// How many tests there are.
     pub count: usize,
     /// Some of them, those first that use what is new.
-    pub calls: Vec<Call>,
+    pub calls: Vec<TestCall>,
 }
 
 /// A call.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Call {
+pub struct TestCall {
     /// The name of the test.
     pub name: String,
     /// The call as an `example` of opmap, without this word.

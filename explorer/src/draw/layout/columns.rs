@@ -21,7 +21,7 @@ struct Wish {
 pub fn middles(layers: &Layers) -> Vec<f64> {
     let mut middles = vec![0.0; layers.sides.len()];
     for row in &layers.rows {
-        settle(layers, row, &vec![Wish::default(); row.len()], &mut middles);
+        place_row(layers, row, &vec![Wish::default(); row.len()], &mut middles);
     }
     let by_row = by_row(layers);
     for sweep in 0..=2 * SWEEPS {
@@ -44,7 +44,7 @@ pub fn middles(layers: &Layers) -> Vec<f64> {
             let Some(elements) = layers.rows.get(row) else { continue };
             let wished: Vec<Wish> =
                 elements.iter().map(|element| wishes.get(*element).copied().unwrap_or_default()).collect();
-            settle(layers, elements, &wished, &mut middles);
+            place_row(layers, elements, &wished, &mut middles);
         }
     }
     let left = |(middle, side): (&f64, &(f64, f64))| middle - side.0;
@@ -89,7 +89,7 @@ impl Block {
 
 /// Moves the elements of a row as close to their wishes as their distances allow: the least squares, by merging neighbours that
 /// would come too close.
-fn settle(layers: &Layers, row: &[usize], wishes: &[Wish], middles: &mut [f64]) {
+fn place_row(layers: &Layers, row: &[usize], wishes: &[Wish], middles: &mut [f64]) {
     let side = |element: usize| layers.sides.get(element).copied().unwrap_or((0.0, 0.0));
     let mut offset = 0.0;
     let mut offsets = Vec::with_capacity(row.len());

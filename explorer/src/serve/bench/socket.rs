@@ -33,7 +33,7 @@ pub fn upgrade(mut request: Request<Incoming>, state: &Arc<State>) -> Answer {
     let Ok(answer) = create_response_with_body(&request, Vec::new) else {
         return http::text(400, "text/plain", "This address takes WebSockets alone.");
     };
-    let Some(place) = Place::take(state) else {
+    let Some(place) = SocketPlace::take(state) else {
         return http::text(503, "text/plain", "Too many pages of the workbench are open: close one.");
     };
     let state = Arc::clone(state);
@@ -49,17 +49,17 @@ pub fn upgrade(mut request: Request<Incoming>, state: &Arc<State>) -> Answer {
 }
 
 /// One of the pages that may be open.
-struct Place(Arc<State>);
+struct SocketPlace(Arc<State>);
 
-impl Place {
-    fn take(state: &Arc<State>) -> Option<Place> {
+impl SocketPlace {
+    fn take(state: &Arc<State>) -> Option<SocketPlace> {
         let next = |open: usize| (open < MOST).then_some(open + 1);
         state.open.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()?;
-        Some(Place(Arc::clone(state)))
+        Some(SocketPlace(Arc::clone(state)))
     }
 }
 
-impl Drop for Place {
+impl Drop for SocketPlace {
     fn drop(&mut self) {
         self.0.open.fetch_sub(1, Ordering::Relaxed);
     }

@@ -29,8 +29,8 @@ pub(crate) use fold::{
 pub use graph::function::Graph;
 pub(crate) use graph::live::Live;
 use graph::{Scope, ValueData};
-pub use node::Form;
-pub use node::call::Call;
+pub use node::OperatorForm;
+pub use node::call::NodeCall;
 pub use node::literals::In;
 use node::lowerings::LoweringTables;
 pub use node::lowerings::{AVOIDED, LowerFn, Lowerings};

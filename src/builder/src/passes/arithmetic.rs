@@ -27,7 +27,7 @@ const MOST_HELD: u64 = 32 << 20;
 const DEPTH: usize = 6;
 
 /// Sums, norms and products of weights.
-pub(super) fn results(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn compute_weights(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let result = node.outputs.first().copied().flatten()?;
     let size = |value: &Value| bytes_of(cx.builder.ty(*value)).unwrap_or(0);
     let inputs = || node.inputs.iter().flatten();
@@ -97,7 +97,7 @@ fn stored(cx: &Rewriter<'_>, value: Value, most: u64) -> Option<Weight> {
 }
 
 /// Operators on each element of weights whose results nothing else reads, such as those of a weight that low ranks were added to.
-pub(super) fn chains(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn compute_chains(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let result = node.outputs.first().copied().flatten()?;
     if cx.passes.keep_weights || !ARITHMETIC.contains(&node.op) || !follows_nodes(cx, node) {
         return None;
@@ -159,7 +159,7 @@ fn evaluated(cx: &Rewriter<'_>, node: &Node, result: Value, depth: usize) -> Opt
 }
 
 /// A weight times, or over, one number for each index of an axis. Smaller ones become constants.
-pub(super) fn scaled(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn scale_weights(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let (a, b) = (node.input(0)?, node.input(1)?);
     let (weight, numbers) = match node.op {
         "Mul" if matches!(cx.builder.source(a), Source::Weight(_)) && known(cx, b).is_some() => (a, b),

@@ -6,7 +6,7 @@ use super::rewriter::Rewriter;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Attr, Node, Value};
 
-pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn merge_casts(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if node.op != "Cast" {
         return None;
     }

@@ -43,7 +43,7 @@ const SMALL: u64 = 4 << 10;
 /// How many times as large as its inputs floats may be that are looked up by stored indices, such as relative positions.
 const LOOKUP: u64 = 8;
 
-pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn fold_constants(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if let Some(constant) = content(cx, node) {
         return Some(cx.builder.intern(constant));
     }
@@ -70,7 +70,7 @@ pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     }
     if view.is_some()
         && !cx.passes.keep_weights
-        && let Some(later) = weights::apply(cx, node)
+        && let Some(later) = weights::view_weights(cx, node)
     {
         return Some(later);
     }

@@ -13,7 +13,7 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::weights::Scaled;
 use aten2onnx_onnx::graph::{Constant, Node, Source, Value};
 
-pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn fold_into_convolution(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let result = node.outputs.first().copied().flatten()?;
     let (output, affine) = match node.op {
         "BatchNormalization" => {

@@ -5,7 +5,7 @@ use super::rewriter::Rewriter;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Node, Value};
 
-pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn fill_own_size(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let filled = cx.input_node(node, 0, "ConstantOfShape").filter(|_| node.op == "Slice")?;
     let result = node.outputs.first().copied().flatten()?;
     let sizes = cx.shape(result)?.to_vec();

@@ -15,7 +15,7 @@ use aten2onnx_onnx::schema::pattern::{Fusion, Pattern};
 use aten2onnx_onnx::schema::plan::Difference;
 use aten2onnx_onnx::schema::{self, Attribute, Function, Port, PortKind, Version};
 
-pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn apply_fusions(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let fusions = Arc::clone(&cx.fusions);
     let before = cx.builder.nodes_mut().len();
     fusions.of_node(node).find_map(|(fusion, table)| {

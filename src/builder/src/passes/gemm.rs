@@ -6,7 +6,7 @@ use super::rewriter::Rewriter;
 use super::weights;
 use aten2onnx_onnx::graph::{Attr, Node, Value};
 
-pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn share_layouts(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if node.op != "Gemm" {
         return None;
     }

@@ -8,7 +8,7 @@ use super::rewriter::Rewriter;
 use crate::build::{Scalar, uniform};
 use aten2onnx_onnx::graph::{Node, Value};
 
-pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn drop_identity(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let x = node.input(0)?;
     let result = node.outputs.first().copied().flatten()?;
     let changes_nothing = match node.op {

@@ -10,7 +10,7 @@ use super::rewriter::Rewriter;
 use aten2onnx_core::weights::{Joined, Weight};
 use aten2onnx_onnx::graph::{Node, Source, Value};
 
-pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn join_weights(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if node.op != "Concat" || cx.passes.keep_weights {
         return None;
     }

@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use fuse::Fusions;
 pub use quantize::{BlockLength, WeightQuantization};
-use rewriter::{Rewriter, Rule};
+use rewriter::{Pass, Rewriter};
 
 use crate::build::Builder;
 use aten2onnx_onnx::ExternalData;
@@ -66,40 +66,40 @@ impl Default for Passes {
 }
 
 /// The order in which passes see a node: those that remove it come first.
-const RULES: &[Rule] = &[
-    identity::apply,
-    casts::apply,
-    arithmetic::scaled,
-    constants::apply,
-    weights::apply,
-    arithmetic::results,
-    arithmetic::chains,
-    joined::apply,
-    quantized::tables,
-    quantized::exponents,
-    quantized::raise,
-    quantized::narrow,
-    quantized::products,
-    quantized::nbits,
-    quantized::columns,
-    quantized::lookup,
-    quantized::experts,
-    quantized::activations,
-    sizes::apply,
-    transposes::apply,
-    reshapes::apply,
-    fuse::apply,
-    fusions::rotary,
-    fusions::attention,
-    fusions::heads,
-    convolution::apply,
-    gemm::apply,
-    filled::apply,
-    splits::apply,
+const PASSES: &[Pass] = &[
+    identity::drop_identity,
+    casts::merge_casts,
+    arithmetic::scale_weights,
+    constants::fold_constants,
+    weights::view_weights,
+    arithmetic::compute_weights,
+    arithmetic::compute_chains,
+    joined::join_weights,
+    quantized::look_up_tables,
+    quantized::raise_exponents,
+    quantized::raise_dequantization,
+    quantized::narrow_integers,
+    quantized::multiply_integers,
+    quantized::multiply_nbits,
+    quantized::scale_columns,
+    quantized::look_up_rows,
+    quantized::fuse_experts,
+    quantized::unsigned_activations,
+    sizes::merge_sizes,
+    transposes::simplify_transposes,
+    reshapes::simplify_reshapes,
+    fuse::apply_fusions,
+    fusions::fuse_rotary_embedding,
+    fusions::fuse_attention,
+    fusions::fuse_heads,
+    convolution::fold_into_convolution,
+    gemm::share_layouts,
+    filled::fill_own_size,
+    splits::merge_slices,
 ];
 
 /// The passes of the last round, whose results the others would not recognize.
-const LAST: &[Rule] = &[quantized::convolutions, quantized::packed];
+const LAST_PASSES: &[Pass] = &[quantized::quantize_convolutions, quantized::pack_integers];
 
 /// Each round sees the results of the previous one. Few models need more than four.
 const MAX_ROUNDS: usize = 12;
@@ -113,11 +113,11 @@ impl Passes {
         let fusions = Arc::new(Fusions::of(builder));
         for _ in 0..MAX_ROUNDS {
             let nodes = dead::live_nodes(builder);
-            if Rewriter::new(builder, self, &fusions, &nodes).run(nodes, RULES) == 0 {
+            if Rewriter::new(builder, self, &fusions, &nodes).run(nodes, PASSES) == 0 {
                 break;
             }
         }
         let nodes = dead::live_nodes(builder);
-        Rewriter::new(builder, self, &fusions, &nodes).run(nodes, LAST);
+        Rewriter::new(builder, self, &fusions, &nodes).run(nodes, LAST_PASSES);
     }
 }

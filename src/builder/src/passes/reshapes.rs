@@ -26,7 +26,7 @@ const BROADCAST: &[&str] = &[
     "Where",
 ];
 
-pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn simplify_reshapes(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     match node.op {
         op if LAYOUT.contains(&op) => chain(cx, node).or_else(|| constant_shape(cx, node)),
         "Expand" => constant_expansion(cx, node),

@@ -20,7 +20,7 @@ use aten2onnx_onnx::schema;
 
 /// A pass: given a node with one result, it returns a value that replaces the result. Nodes that it makes are inserted
 /// before the node, or removed again if it returns None.
-pub(super) type Rule = fn(&mut Rewriter<'_>, &Node) -> Option<Value>;
+pub(super) type Pass = fn(&mut Rewriter<'_>, &Node) -> Option<Value>;
 
 /// One round over the graph.
 pub(super) struct Rewriter<'a> {
@@ -90,7 +90,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Visits the nodes; returns how often a rule applied.
-    pub(super) fn run(mut self, nodes: Vec<Node>, rules: &[Rule]) -> usize {
+    pub(super) fn run(mut self, nodes: Vec<Node>, rules: &[Pass]) -> usize {
         self.seen.open();
         self.contents.open();
         self.visit_nodes(nodes, rules);
@@ -101,7 +101,7 @@ impl<'a> Rewriter<'a> {
         fired
     }
 
-    fn visit_nodes(&mut self, nodes: Vec<Node>, rules: &[Rule]) {
+    fn visit_nodes(&mut self, nodes: Vec<Node>, rules: &[Pass]) {
         let mut slices = std::mem::take(&mut self.slices);
         slices.note(self, &nodes);
         self.slices = slices;
@@ -120,7 +120,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    fn body(&mut self, mut body: Body, rules: &[Rule]) -> Body {
+    fn body(&mut self, mut body: Body, rules: &[Pass]) -> Body {
         self.builder.reopen(&body);
         self.seen.open();
         self.contents.open();
@@ -133,7 +133,7 @@ impl<'a> Rewriter<'a> {
         self.builder.close(outputs)
     }
 
-    fn node(&mut self, node: Node, rules: &[Rule]) {
+    fn node(&mut self, node: Node, rules: &[Pass]) {
         if let [Some(result)] = *node.outputs.as_slice() {
             for rule in rules {
                 let before = self.builder.nodes_mut().len();

@@ -30,7 +30,7 @@ impl Contents {
     }
 }
 
-pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn merge_sizes(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let result = node.outputs.first().copied().flatten()?;
     let content = cx.builder.content(result)?;
     // Known numbers become constants, which need no replacement.

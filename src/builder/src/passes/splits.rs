@@ -60,7 +60,7 @@ fn piece(cx: &Rewriter<'_>, node: &Node) -> Option<Piece> {
     (start < end).then_some(Piece { x, axis, start, end, size })
 }
 
-pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn merge_slices(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let piece = piece(cx, node)?;
     if cx.filled.contains_key(&piece.x) {
         return None;

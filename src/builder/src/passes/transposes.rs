@@ -12,7 +12,7 @@ use aten2onnx_onnx::schema;
 /// The most operators between two transposes.
 const REACH: usize = 8;
 
-pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn simplify_transposes(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     match node.op {
         "Transpose" => meet(cx, node),
         "Reshape" => moved_ones(cx, node),

@@ -16,7 +16,7 @@ pub(super) const TINY: u64 = 256;
 /// load.
 const CHEAP: u64 = 16 << 20;
 
-pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn view_weights(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let value = node.input(0)?;
     let made = view_of(cx, node)?;
     let len = made.byte_len()?;

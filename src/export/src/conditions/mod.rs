@@ -52,7 +52,7 @@ pub(super) struct Conditions {
 
 /// The conditions in the names of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct ConditionTexts {
     /// What decides whether the file is right, as text with the names in it.
     pub conditions: Vec<(String, BTreeSet<String>)>,
     /// The sizes that the program was captured for, as the user declared them.
@@ -67,7 +67,7 @@ pub fn told_condition(program: &Program, guard: &Guard) -> Option<String> {
     let alone = Program { guards: vec![guard.clone()], ..program.clone() };
     let found = Conditions::of(&alone, &Options::default()).ok()?;
     let pins = found.pins.iter().map(|(symbol, value)| format!("{symbol} == {value}"));
-    let told = found.told(&HashMap::new());
+    let told = found.texts(&HashMap::new());
     let all: Vec<String> =
         pins.chain(told.conditions.into_iter().map(|(text, _)| text)).chain(found.layout.clone()).collect();
     (!all.is_empty()).then(|| all.join(" and "))
@@ -131,7 +131,7 @@ impl Conditions {
     }
 
     /// The conditions in these names.
-    pub fn told(&self, names: &HashMap<String, SymInt>) -> Told {
+    pub fn texts(&self, names: &HashMap<String, SymInt>) -> ConditionTexts {
         let of_bounds = |(symbol, bounds): (&String, &Interval)| {
             let name = named(&SymInt::symbol(symbol.as_str()), names);
             between(&name, *bounds).map(|text| (text, BTreeSet::from([symbol.clone()])))
@@ -143,14 +143,14 @@ impl Conditions {
             (format!("{input} == {}", named(value, names)), symbols)
         });
         let unknown = self.unknown.iter().map(|text| (text.clone(), BTreeSet::new()));
-        Told {
+        ConditionTexts {
             conditions: bounds.chain(self.sizes.iter().map(of_sizes)).chain(numbers).chain(unknown).collect(),
             ranges: self.declared.iter().filter_map(of_bounds).collect(),
         }
     }
 
     /// Notes for the user.
-    pub fn notes(&self, told: &Told) -> Vec<String> {
+    pub fn notes(&self, told: &ConditionTexts) -> Vec<String> {
         let mut notes = Vec::new();
         if !told.conditions.is_empty() {
             notes.push(format!(
@@ -177,7 +177,7 @@ impl Conditions {
     ///
     /// # Errors
     /// There is a condition.
-    pub fn refuse(&self, told: &Told, names: &HashMap<String, SymInt>) -> Result<()> {
+    pub fn refuse(&self, told: &ConditionTexts, names: &HashMap<String, SymInt>) -> Result<()> {
         let pins = self
             .pins
             .iter()
@@ -200,7 +200,7 @@ impl Conditions {
     }
 }
 
-impl Told {
+impl ConditionTexts {
     /// The entries of the model's metadata.
     pub fn metadata(&self) -> Vec<(String, String)> {
         let entry = |key: &str, all: &[(String, BTreeSet<String>)]| {
@@ -228,7 +228,7 @@ impl Told {
 }
 
 /// The entries of a model's metadata about the sizes that it is right for.
-pub fn metadata(told: &Told, program: &Program) -> Vec<(String, String)> {
+pub fn metadata(told: &ConditionTexts, program: &Program) -> Vec<(String, String)> {
     let unknown = program.lacks_guards.then(|| (UNKNOWN.to_owned(), NO_GUARDS.to_owned()));
     told.metadata().into_iter().chain(unknown).collect()
 }

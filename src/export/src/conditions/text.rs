@@ -24,10 +24,10 @@ struct Part(String, Binds);
 
 /// A condition or a number.
 pub fn text(value: &SymInt) -> String {
-    of(value).0
+    part_of(value).0
 }
 
-fn of(value: &SymInt) -> Part {
+fn part_of(value: &SymInt) -> Part {
     let mut terms = value.terms();
     let Some(first) = terms.next() else { return Part("0".to_owned(), Binds::Whole) };
     let part = term(first.0, first.1);
@@ -99,7 +99,7 @@ fn special_call(special: Special, args: &[SymInt]) -> Part {
         Special::Min => named("min", args),
         Special::Max => named("max", args),
         // Python converts by itself.
-        Special::ToFloat => args.first().map_or_else(|| named("float", args), of),
+        Special::ToFloat => args.first().map_or_else(|| named("float", args), part_of),
         Special::Unary(unary) => named(&format!("math.{}", unary.name()), args),
         Special::TruncToFloat | Special::TruncToInt => named("int", args),
         Special::FloorToInt => named("math.floor", args),
@@ -112,12 +112,12 @@ fn special_call(special: Special, args: &[SymInt]) -> Part {
         Special::And => infix(args, " and ", Binds::And),
         Special::Or => infix(args, " or ", Binds::Or),
         Special::Not => match args {
-            [of_what] => Part(format!("not {}", within(of(of_what), Binds::Comparison)), Binds::Not),
+            [of_what] => Part(format!("not {}", within(part_of(of_what), Binds::Comparison)), Binds::Not),
             _ => named("not", args),
         },
         Special::Where | Special::WhereReal => match args {
             [condition, yes, no] => {
-                let inner = |value: &SymInt| within(of(value), Binds::Or);
+                let inner = |value: &SymInt| within(part_of(value), Binds::Or);
                 Part(format!("{} if {} else {}", inner(yes), inner(condition), inner(no)), Binds::Choice)
             }
             _ => named("where", args),
@@ -129,7 +129,7 @@ fn special_call(special: Special, args: &[SymInt]) -> Part {
 fn infix(args: &[SymInt], sign: &str, binds: Binds) -> Part {
     let any_order = matches!(sign, " and " | " or " | " + " | "*");
     let part = |(index, arg): (usize, &SymInt)| {
-        let part = of(arg);
+        let part = part_of(arg);
         let fits = part.1 > binds
             || part.1 == binds && (index == 0 || any_order) && binds != Binds::Comparison && binds != Binds::Power;
         // `a*b // c` reads as `a*(b // c)` to many.

@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use super::Interpreter;
 use super::expressions::{clamped, known_index};
 use super::numbers::key;
-use super::operators::Call;
+use super::operators::OperatorCall;
 use crate::types::Type;
 use crate::values::{Cell, CellData, Item, Key, Value};
 use aten2onnx_core::error::{Error, Result};
@@ -50,7 +50,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// An operator on lists or dictionaries; None if it is not one.
-    pub(super) fn container_function(&mut self, call: &Call) -> Result<Option<Item>> {
+    pub(super) fn container_function(&mut self, call: &OperatorCall) -> Result<Option<Item>> {
         let (_, short) = call.name().split_once("::").unwrap_or(("", call.name()));
         match call.value(0) {
             Value::Dict(cell) => self.dict_function(short, *cell, call),
@@ -89,7 +89,7 @@ impl Interpreter<'_, '_> {
         }
     }
 
-    fn list_function(&mut self, short: &str, cell: Cell, call: &Call) -> Result<Option<Item>> {
+    fn list_function(&mut self, short: &str, cell: Cell, call: &OperatorCall) -> Result<Option<Item>> {
         let this = call.item(0)?.clone();
         let of = this.ty.element();
         if short == "append" {
@@ -259,7 +259,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// What can be done with a list whose elements are the slices of a tensor.
-    fn stacked_function(&mut self, short: &str, cell: Cell, call: &Call) -> Result<Option<Item>> {
+    fn stacked_function(&mut self, short: &str, cell: Cell, call: &OperatorCall) -> Result<Option<Item>> {
         let Some(CellData::Stacked(tensor)) = self.heap.get(cell).map(|data| (**data).clone()) else { return Ok(None) };
         match short {
             "len" => {
@@ -277,7 +277,7 @@ impl Interpreter<'_, '_> {
         }
     }
 
-    fn dict_of_pairs(&mut self, call: &Call) -> Result<Item> {
+    fn dict_of_pairs(&mut self, call: &OperatorCall) -> Result<Item> {
         let mut entries = IndexMap::new();
         for pair in self.elements(call.item(0)?)? {
             if let [first, second] = self.unpacked(&pair, 2)?.as_slice() {
@@ -288,7 +288,7 @@ impl Interpreter<'_, '_> {
         Ok(Item::new(Value::Dict(cell), call.returns()))
     }
 
-    fn dict_function(&mut self, short: &str, cell: Cell, call: &Call) -> Result<Option<Item>> {
+    fn dict_function(&mut self, short: &str, cell: Cell, call: &OperatorCall) -> Result<Option<Item>> {
         let this = call.item(0)?.clone();
         let (key_type, value_type) = match this.ty.unwrapped() {
             Type::Dict(of) => (of.0.clone(), of.1.clone()),
@@ -391,7 +391,7 @@ fn repeated(items: &[Item], count: &Value) -> Result<Vec<Item>> {
     Ok(items.iter().cloned().cycle().take(items.len() * count).collect())
 }
 
-fn sliced(items: &[Item], call: &Call) -> Result<Vec<Item>> {
+fn sliced(items: &[Item], call: &OperatorCall) -> Result<Vec<Item>> {
     let len = items.len() as i64;
     let number = |index: usize| match call.value(index) {
         Value::None => Ok(None),

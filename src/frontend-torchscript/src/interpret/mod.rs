@@ -8,12 +8,12 @@
 
 mod arithmetic;
 mod branches;
-mod burnt;
 mod calls;
 mod choices;
 mod constants;
 mod endless;
 mod expressions;
+mod fixed_sizes;
 mod lists;
 mod loop_nodes;
 mod loops;
@@ -51,7 +51,7 @@ use super::values::{Cell, CellData, Heap, Item, Object, Value};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
-use burnt::Suspect;
+use fixed_sizes::Suspect;
 pub use operators::weights_are_missing;
 use recorder::Recorder;
 pub use strides::contiguous;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 use super::Interpreter;
-use super::operators::Call;
+use super::operators::OperatorCall;
 use super::strides;
 use crate::code::readable;
 use crate::schemas::{Kind, Param};
@@ -18,7 +18,7 @@ use aten2onnx_core::error::{Error, Kind as ErrorKind, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_prepare::functional_sibling;
 use aten2onnx_program::{Arg, FloatArg, IntArg, Node, NodeOutput, TensorMeta};
-use aten2onnx_rules::effects::{self, Form};
+use aten2onnx_rules::effects::{self, WriteForm};
 use aten2onnx_translate::scratch::{Handle, Inferred};
 
 /// An operator of a mapping file has at most so many results.
@@ -26,7 +26,7 @@ const MAX_RESULTS: usize = 64;
 
 impl Interpreter<'_, '_> {
     /// The node of a call, and its results.
-    pub(super) fn node_of(&mut self, call: &Call) -> Result<Item> {
+    pub(super) fn node_of(&mut self, call: &OperatorCall) -> Result<Item> {
         let target = call.found.schema.target();
         let mut args = Vec::with_capacity(call.args.len());
         for (param, item) in call.found.schema.params.iter().zip(&call.args) {
@@ -45,8 +45,8 @@ impl Interpreter<'_, '_> {
         let mut node = self.new_node(target, args)?;
         let writes = effects::writes(target);
         let items = match writes.map(|writes| &writes.form) {
-            Some(Form::InPlace) => vec![self.in_place(&mut node)?],
-            Some(Form::Out) => vec![self.written_out(&mut node)?],
+            Some(WriteForm::InPlace) => vec![self.in_place(&mut node)?],
+            Some(WriteForm::Out) => vec![self.written_out(&mut node)?],
             _ => self.results(&mut node, returns)?,
         };
         self.recorder.push(node)?;

@@ -4,7 +4,7 @@
 use super::Interpreter;
 use super::arithmetic::{gcd, known, known_function};
 use super::nodes::known_number;
-use super::operators::Call;
+use super::operators::OperatorCall;
 use crate::types::Type;
 use crate::values::{Item, Key, Sym, Value};
 use aten2onnx_core::dtype::Dtype;
@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 impl Interpreter<'_, '_> {
     /// An operator on numbers; None if it is not one.
-    pub(super) fn number_function(&mut self, call: &Call) -> Result<Option<Value>> {
+    pub(super) fn number_function(&mut self, call: &OperatorCall) -> Result<Option<Value>> {
         let (_, short) = call.name().split_once("::").unwrap_or(("", call.name()));
         let (a, b) = (self.numeric(call.value(0))?, self.numeric(call.value(1))?);
         Ok(Some(match (short, call.args.len()) {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::Interpreter;
 use super::calls::Named;
-use crate::resolve::{Given, Match, Place, choose};
+use crate::resolve::{ArgumentPlace, Given, Match, choose};
 use crate::schemas::Schema;
 use crate::syntax::Name;
 use crate::types::Type;
@@ -17,13 +17,13 @@ use aten2onnx_core::error::{Error, Result};
 const MOST_OVERLOADS: usize = 4;
 
 /// A call whose overload is known.
-pub(super) struct Call {
+pub(super) struct OperatorCall {
     pub found: Match,
     /// The arguments in the order of the parameters; None for those that are not given.
     pub args: Vec<Option<Item>>,
 }
 
-impl Call {
+impl OperatorCall {
     /// `aten::add`
     pub fn name(&self) -> &str {
         &self.found.schema.name
@@ -84,7 +84,7 @@ impl Interpreter<'_, '_> {
             return self.overloaded("aten::to", args, named);
         };
         let args = self.placed(&found, args, &named)?;
-        let call = Call { found, args };
+        let call = OperatorCall { found, args };
         let this = call.item(0)?.clone();
         let dtype = match call.named("dtype").map(|item| item.value.clone()) {
             Some(Value::Int(number)) => Some(number),
@@ -124,7 +124,7 @@ impl Interpreter<'_, '_> {
             return Err(no_overload(&name, &schemas, &types, &named_types));
         };
         let args = self.placed(&found, args, &named)?;
-        self.run(Call { found, args })
+        self.run(OperatorCall { found, args })
     }
 
     /// The arguments in the order of the parameters.
@@ -135,10 +135,10 @@ impl Interpreter<'_, '_> {
         let mut placed = Vec::with_capacity(found.places.len());
         for (place, param) in found.places.iter().zip(&found.schema.params) {
             placed.push(match place {
-                Place::Default => None,
-                Place::Position(at) => args.get(*at).cloned(),
-                Place::Keyword(at) => named.get(*at).map(|(_, item)| item.clone()),
-                Place::Rest(from) => {
+                ArgumentPlace::Default => None,
+                ArgumentPlace::Position(at) => args.get(*at).cloned(),
+                ArgumentPlace::Keyword(at) => named.get(*at).map(|(_, item)| item.clone()),
+                ArgumentPlace::Rest(from) => {
                     let rest = args.get(*from..).unwrap_or_default().to_vec();
                     Some(self.list_of(param.ty.element(), rest)?)
                 }
@@ -147,7 +147,7 @@ impl Interpreter<'_, '_> {
         Ok(placed)
     }
 
-    fn run(&mut self, call: Call) -> Result<Item> {
+    fn run(&mut self, call: OperatorCall) -> Result<Item> {
         if let Some(value) = self.property(&call)? {
             return Ok(Item::new(value, call.returns()));
         }

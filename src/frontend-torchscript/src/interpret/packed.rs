@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Interpreter;
-use super::operators::Call;
+use super::operators::OperatorCall;
 use crate::values::{Item, Packed, Tensor, Value};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_program::{Arg, IntArg};
@@ -67,7 +67,7 @@ impl Interpreter<'_, '_> {
         Ok((geometry, *groups, flags & 1 != 0))
     }
 
-    pub(super) fn prepacked(&mut self, kind: &str, call: &Call) -> Result<Item> {
+    pub(super) fn prepacked(&mut self, kind: &str, call: &OperatorCall) -> Result<Item> {
         let (Value::Tensor(weight), bias) = (call.value(0), tensor(call.value(1))) else {
             return Err(Error::unsupported("packed weights are no tensor"));
         };

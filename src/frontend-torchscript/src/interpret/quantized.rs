@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::Interpreter;
 use super::nodes::dtype_of;
-use super::operators::Call;
+use super::operators::OperatorCall;
 use crate::types::Type;
 use crate::values::{Item, Packed, Quantized, Tensor, Value};
 use aten2onnx_core::dtype::Dtype;
@@ -85,7 +85,7 @@ const ROUNDS: &[&str] = &[
 
 impl Interpreter<'_, '_> {
     /// An operator on quantized tensors; None for other operators.
-    pub(super) fn quantized_function(&mut self, call: &Call) -> Result<Option<Item>> {
+    pub(super) fn quantized_function(&mut self, call: &OperatorCall) -> Result<Option<Item>> {
         let (namespace, short) = call.name().split_once("::").unwrap_or(("", call.name()));
         match (namespace, short) {
             ("aten", "quantize_per_tensor" | "quantize_per_channel") => {
@@ -134,7 +134,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// A tensor argument as floats.
-    pub(super) fn operand(&mut self, call: &Call, index: usize) -> Result<Tensor> {
+    pub(super) fn operand(&mut self, call: &OperatorCall, index: usize) -> Result<Tensor> {
         match call.value(index) {
             Value::Tensor(tensor) => self.plain(&tensor.clone()),
             other => Err(Error::unsupported(format!("`{}` is given {}", call.name(), other.kind()))),
@@ -142,7 +142,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// An operator of `aten` on quantized tensors.
-    fn on_quantized(&mut self, short: &str, call: &Call) -> Result<Option<Item>> {
+    fn on_quantized(&mut self, short: &str, call: &OperatorCall) -> Result<Option<Item>> {
         let mut found = None;
         for item in call.args.iter().flatten() {
             let items = match &item.value {
@@ -183,7 +183,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// An operator of the namespace `quantized`.
-    fn of_namespace(&mut self, short: &str, call: &Call) -> Result<Item> {
+    fn of_namespace(&mut self, short: &str, call: &OperatorCall) -> Result<Item> {
         let (kind, relu) = match short.strip_suffix("_relu") {
             Some(kind) => (kind, true),
             None => (short, false),

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Interpreter;
-use super::operators::Call;
+use super::operators::OperatorCall;
 use crate::types::Type;
 use crate::values::{Item, Packed, Rounding, Tensor, Value};
 use aten2onnx_core::error::{Error, Result};
@@ -30,7 +30,7 @@ struct State {
 
 impl Interpreter<'_, '_> {
     /// `aten::quantized_lstm` or `aten::quantized_gru`.
-    pub(super) fn dynamic_layers(&mut self, call: &Call) -> Result<Item> {
+    pub(super) fn dynamic_layers(&mut self, call: &OperatorCall) -> Result<Item> {
         let kind = if call.name().ends_with("lstm") { Cell::Lstm } else { Cell::Gru };
         let flag = |name: &str| matches!(call.named(name).map(|item| &item.value), Some(Value::Bool(true)));
         let layers = match call.named("num_layers").map(|item| &item.value) {
@@ -79,7 +79,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// A step by itself: `quantized::quantized_lstm_cell_dynamic` and others; None for other operators.
-    pub(super) fn dynamic_cell(&mut self, short: &str, call: &Call) -> Result<Option<Item>> {
+    pub(super) fn dynamic_cell(&mut self, short: &str, call: &OperatorCall) -> Result<Option<Item>> {
         let kind = match short {
             "quantized_lstm_cell_dynamic" => Cell::Lstm,
             "quantized_gru_cell_dynamic" => Cell::Gru,
@@ -107,7 +107,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// The weights of a cell out of its packed linear layers, as `quantized::make_quantized_cell_params_dynamic` unites them.
-    pub(super) fn cell_of(&mut self, call: &Call) -> Result<Rc<Packed>> {
+    pub(super) fn cell_of(&mut self, call: &OperatorCall) -> Result<Rc<Packed>> {
         let mut parts = Vec::new();
         for (weight, bias) in [("w_ih", ["b_ih", "bias_ih"]), ("w_hh", ["b_hh", "bias_hh"])] {
             let Some(Value::Packed(packed)) = call.named(weight).map(|item| &item.value) else {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::Interpreter;
 use super::nodes::number_of_dtype;
-use super::operators::Call;
+use super::operators::OperatorCall;
 use super::strides;
 use crate::types::Type;
 use crate::values::{CellData, Item, Sym, Tensor, Value};
@@ -16,7 +16,7 @@ use aten2onnx_program::TensorMeta;
 
 impl Interpreter<'_, '_> {
     /// A property of a tensor, or something that does nothing here; None for other operators.
-    pub(super) fn property(&mut self, call: &Call) -> Result<Option<Value>> {
+    pub(super) fn property(&mut self, call: &OperatorCall) -> Result<Option<Value>> {
         let (namespace, short) = call.name().split_once("::").unwrap_or(("", call.name()));
         if namespace == "profiler" {
             return Ok(Some(Value::Opaque(Rc::from("profiler"))));
@@ -56,7 +56,7 @@ impl Interpreter<'_, '_> {
         self.tensor_property(short, &tensor, call)
     }
 
-    fn tensor_property(&mut self, short: &str, tensor: &Tensor, call: &Call) -> Result<Option<Value>> {
+    fn tensor_property(&mut self, short: &str, tensor: &Tensor, call: &OperatorCall) -> Result<Option<Value>> {
         // In-place operators and views have the same names as some properties.
         if call.found.schema.returns_tensors() && !matches!(short, "data" | "requires_grad_" | "detach_") {
             return Ok(None);

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use super::Interpreter;
-use super::operators::Call;
+use super::operators::OperatorCall;
 use crate::values::{Item, Quantized, Tensor, Value};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
@@ -57,7 +57,7 @@ pub(super) fn fixed(short: &str, by: &Quantized) -> Option<Quantized> {
 
 impl Interpreter<'_, '_> {
     /// An operator of the namespace `quantized` that rounds in one of these ways; None for others.
-    pub(super) fn rescaled(&mut self, short: &str, call: &Call) -> Result<Option<Item>> {
+    pub(super) fn rescaled(&mut self, short: &str, call: &OperatorCall) -> Result<Option<Item>> {
         if let Some((_, target)) = GIVEN.iter().find(|(name, _)| *name == short) {
             return self.given_rounding(short, target, call).map(Some);
         }
@@ -94,13 +94,13 @@ impl Interpreter<'_, '_> {
     }
 
     /// The operator on floats, rounded as arguments say.
-    fn given_rounding(&mut self, short: &str, target: &str, call: &Call) -> Result<Item> {
+    fn given_rounding(&mut self, short: &str, target: &str, call: &OperatorCall) -> Result<Item> {
         let result = self.on_floats(short, target, call)?;
         let value = |name: &str| call.named(name).map_or(Value::None, |item| item.value.clone());
         self.requantized(&result, &value("output_scale"), &value("output_zero_point"))
     }
 
-    fn on_floats(&mut self, short: &str, target: &str, call: &Call) -> Result<Tensor> {
+    fn on_floats(&mut self, short: &str, target: &str, call: &OperatorCall) -> Result<Tensor> {
         let schema = Rc::clone(&call.found.schema);
         let mut args = Vec::new();
         for (index, (param, item)) in schema.params.iter().zip(&call.args).enumerate() {

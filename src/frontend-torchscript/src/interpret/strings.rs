@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::Interpreter;
 use super::expressions::{clamped, known_index};
-use super::operators::Call;
+use super::operators::OperatorCall;
 use crate::types::Type;
 use crate::values::{CellData, Item, Sym, Value};
 use aten2onnx_core::error::{Error, Result};
@@ -14,7 +14,7 @@ const MAX_LENGTH: usize = 1 << 24;
 
 impl Interpreter<'_, '_> {
     /// An operator on strings; None if it is not one.
-    pub(super) fn string_function(&mut self, call: &Call) -> Result<Option<Item>> {
+    pub(super) fn string_function(&mut self, call: &OperatorCall) -> Result<Option<Item>> {
         let (_, short) = call.name().split_once("::").unwrap_or(("", call.name()));
         match (short, call.args.len()) {
             ("str", _) => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Interpreter;
 use super::nodes::dtype_of;
-use super::operators::Call;
+use super::operators::OperatorCall;
 use crate::types::Type;
 use crate::values::{CellData, Item, Sym, Tensor, Value};
 use aten2onnx_core::dtype::Dtype;
@@ -18,7 +18,7 @@ const MAX_LIST: i64 = 4096;
 
 impl Interpreter<'_, '_> {
     /// A conversion between numbers and tensors; None for other operators.
-    pub(super) fn tensor_function(&mut self, call: &Call) -> Result<Option<Item>> {
+    pub(super) fn tensor_function(&mut self, call: &OperatorCall) -> Result<Option<Item>> {
         match call.name() {
             "aten::tensor" | "aten::as_tensor" if !matches!(call.value(0), Value::Tensor(_)) => {
                 self.new_tensor(call).map(Some)
@@ -61,7 +61,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// `stack` or `cat` of the slices of a tensor along its first dimension.
-    fn joined(&mut self, call: &Call, tensor: &Tensor) -> Result<Item> {
+    fn joined(&mut self, call: &OperatorCall, tensor: &Tensor) -> Result<Item> {
         let dim = match call.value(1) {
             Value::Int(dim) => *dim,
             _ => 0,
@@ -153,7 +153,7 @@ impl Interpreter<'_, '_> {
         Ok(self.list_of(element, items)?.typed(ty))
     }
 
-    fn wanted_dtype(call: &Call) -> Result<Option<Dtype>> {
+    fn wanted_dtype(call: &OperatorCall) -> Result<Option<Dtype>> {
         match call.named("dtype").map(|item| &item.value) {
             Some(Value::Int(number)) => dtype_of(*number).map(Some),
             _ => Ok(None),
@@ -161,7 +161,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// `torch.tensor` of a number or a list.
-    fn new_tensor(&mut self, call: &Call) -> Result<Item> {
+    fn new_tensor(&mut self, call: &OperatorCall) -> Result<Item> {
         let wanted = Self::wanted_dtype(call)?;
         let mut sizes = Vec::new();
         let mut numbers = Vec::new();
@@ -179,7 +179,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// `torch.tensor(x)` of a tensor: a copy; `as_tensor`: a conversion.
-    fn copied_tensor(&mut self, call: &Call) -> Result<Item> {
+    fn copied_tensor(&mut self, call: &OperatorCall) -> Result<Item> {
         let Value::Tensor(tensor) = call.value(0) else {
             return Err(Error::internal("expected a tensor"));
         };

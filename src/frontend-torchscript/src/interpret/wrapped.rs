@@ -7,7 +7,7 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_program::Arg;
 
 use super::Interpreter;
-use super::burnt::BROADCAST;
+use super::fixed_sizes::BROADCAST;
 use super::recorder::Recorder;
 use crate::literals::short;
 use crate::values::{Item, Value};

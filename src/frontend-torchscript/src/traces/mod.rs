@@ -1,10 +1,10 @@
 //! Several traces of one function at other sizes, read as one program: a trace has each size as a number, and a number that
 //! differs is a size (`unite`, on functions that `flatten` made comparable).
 //!
-//! The result of each trace is a carrier of all results (`carrier`). Data that libtorch did not record is found (`lost`).
+//! The result of each trace is a carrier of all results (`joined_results`). Data that libtorch did not record is found (`lost`).
 
-mod carrier;
 mod flatten;
+mod joined_results;
 mod lost;
 mod unite;
 
@@ -62,7 +62,7 @@ impl Traces {
         let code = String::from_utf8_lossy(&code);
         let mut tree = unite::united(&trees, &code, &self.sizes)?;
         lost::check(&tree.body, &code)?;
-        carrier::remove(&mut tree)?;
+        joined_results::remove(&mut tree)?;
         let (owner, file) = (Rc::clone(&first.owner), Rc::clone(&first.file));
         Ok(Rc::new(FunctionCode { owner, file, tree: Rc::new(tree) }))
     }

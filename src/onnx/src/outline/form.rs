@@ -9,7 +9,7 @@ use crate::proto::{AttributeProto, GraphProto, NodeProto, TensorProto, attribute
 
 /// A description of nodes.
 #[derive(Clone)]
-pub struct Form {
+pub struct FunctionForm {
     /// Equal for nodes that one function can stand for.
     pub key: Vec<u8>,
     /// The nodes with canonical names.
@@ -28,14 +28,14 @@ pub struct Form {
     pub inside: Vec<String>,
 }
 
-impl Form {
+impl FunctionForm {
     /// Describes nodes, whose results `outputs` are read outside.
     pub fn of<'n>(
         nodes: impl Iterator<Item = &'n NodeProto>,
         outputs: &[String],
         constants: &FxHashMap<String, TensorProto>,
         weights: &FxHashSet<String>,
-    ) -> Form {
+    ) -> FunctionForm {
         let mut names = Names { constants, weights, known: FxHashMap::default(), lists: Default::default() };
         let nodes: Vec<NodeProto> = nodes.map(|node| names.node(node)).collect();
         let mut results: Vec<(String, String)> =
@@ -48,7 +48,7 @@ impl Form {
         key.extend(results.iter().flat_map(|(canonical, _)| canonical.bytes().chain([b','])));
         let [inputs, weights, constants, inside] = names.lists;
         let (results, outputs) = results.into_iter().unzip();
-        Form { key, nodes, inputs, weights, constants, outputs, results, inside }
+        FunctionForm { key, nodes, inputs, weights, constants, outputs, results, inside }
     }
 
     /// The simple attributes of all nodes: position of the node, position of the attribute.

@@ -174,6 +174,6 @@ fn sorted(items: Vec<Item>, calls: &[(Group, NodeProto)], depth: usize) -> Resul
 }
 
 /// The calls around the one at this depth.
-fn outer(calls: &Arc<[super::Call]>, depth: usize) -> Arc<[super::Call]> {
+fn outer(calls: &Arc<[super::ClassCall]>, depth: usize) -> Arc<[super::ClassCall]> {
     calls.get(..depth - 1).unwrap_or_default().into()
 }

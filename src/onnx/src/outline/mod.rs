@@ -1,14 +1,14 @@
 //! Turns modules into local functions: finds the nodes of each call of a module, shares one function between those that compute the same,
 //! and leaves a call in their place.
 //!
-//! `groups` finds the nodes that one call can stand for, `form` describes them without their names, `settle` decides what is inside of a
+//! `groups` finds the nodes that one call can stand for, `form` describes them without their names, `equal` decides what is inside of a
 //! function and what is given to it, `emit` writes the messages, and `shared` names what several calls read. Weights are always given. Two
 //! calls share a function if their nodes are the same but for weights, constants and simple attributes: class names do not count.
 
 mod emit;
+mod equal;
 mod form;
 mod groups;
-mod settle;
 mod shared;
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::model::Model;
 use crate::proto::{NodeProto, TensorProto};
-use form::Form;
+use form::FunctionForm;
 
 /// Which modules become functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
@@ -36,14 +36,14 @@ pub enum Functions {
 
 /// The call of a module that a node belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct ClassCall {
     /// Different for each call: `layers.0`, `layers.0@1`.
     pub id: String,
     /// The type of the module: `torch.nn.modules.linear.Linear`.
     pub class: String,
 }
 
-impl Call {
+impl ClassCall {
     /// The path of the module.
     fn path(&self) -> &str {
         self.id.split('@').next().unwrap_or_default()
@@ -53,14 +53,14 @@ impl Call {
 /// A node of the main graph, and the calls that it is in, the outermost first.
 struct Item {
     node: NodeProto,
-    calls: Arc<[Call]>,
+    calls: Arc<[ClassCall]>,
 }
 
 /// A function that is not yet written: nodes whose values have canonical names.
 struct Class {
     name: String,
     domain: String,
-    form: Form,
+    form: FunctionForm,
     /// How often it was called.
     calls: usize,
     /// For each call, the names of the values inside, in the order of their canonical names.
@@ -96,10 +96,10 @@ struct Outliner {
 
 /// Turns modules into functions. `calls` are those of each node of the main graph. The IR version is not changed, but functions have types
 /// inside if `with_types`.
-pub fn outline(model: &mut Model, calls: &[Arc<[Call]>], which: Functions, with_types: bool) -> Vec<Outlined> {
+pub fn outline(model: &mut Model, calls: &[Arc<[ClassCall]>], which: Functions, with_types: bool) -> Vec<Outlined> {
     let Some(graph) = model.proto.graph.as_mut().filter(|_| which != Functions::None) else { return Vec::new() };
     let nodes = std::mem::take(&mut graph.node);
-    let none: Arc<[Call]> = Arc::new([]);
+    let none: Arc<[ClassCall]> = Arc::new([]);
     let calls = calls.iter().chain(std::iter::repeat(&none));
     let mut items: Vec<Item> =
         nodes.into_iter().zip(calls).map(|(node, calls)| Item { node, calls: Arc::clone(calls) }).collect();
@@ -120,7 +120,7 @@ pub fn outline(model: &mut Model, calls: &[Arc<[Call]>], which: Functions, with_
     }
     let Outliner { mut classes, constants, .. } = outliner;
     let mut nodes: Vec<NodeProto> = items.into_iter().map(|item| item.node).collect();
-    settle::settle(&mut nodes, &mut classes, &constants);
+    equal::fix_equal(&mut nodes, &mut classes, &constants);
     let found = classes.iter().map(|class| Outlined { name: class.name.clone(), calls: class.calls }).collect();
     emit::emit(model, nodes, &classes, with_types);
     found
@@ -130,14 +130,15 @@ impl Outliner {
     /// Replaces the calls at this depth whose functions are called at least `least` times.
     fn level(&mut self, items: &mut Vec<Item>, depth: usize, least: usize) {
         let found = groups::find(items, depth, &self.outputs);
-        let forms: Vec<Form> = found.iter().map(|group| self.form(items, group)).collect();
+        let forms: Vec<FunctionForm> = found.iter().map(|group| self.form(items, group)).collect();
         let mut count: FxHashMap<&[u8], usize> = FxHashMap::default();
         for form in &forms {
             *count.entry(&form.key).or_default() += 1;
         }
         // A function of one node saves nothing; a module is one however small.
-        let wanted =
-            |form: &Form| count.get(form.key.as_slice()).is_some_and(|n| *n >= least) && form.nodes.len() >= least;
+        let wanted = |form: &FunctionForm| {
+            count.get(form.key.as_slice()).is_some_and(|n| *n >= least) && form.nodes.len() >= least
+        };
         let keep: Vec<bool> = forms.iter().map(wanted).collect();
         let mut replaced = Vec::new();
         for ((group, form), keep) in found.into_iter().zip(forms).zip(keep) {
@@ -149,13 +150,13 @@ impl Outliner {
         groups::replace(items, replaced, depth);
     }
 
-    fn form(&self, items: &[Item], group: &groups::Group) -> Form {
+    fn form(&self, items: &[Item], group: &groups::Group) -> FunctionForm {
         let nodes = group.members.iter().filter_map(|at| items.get(*at)).map(|item| &item.node);
-        Form::of(nodes, &group.outputs, &self.constants, &self.weights)
+        FunctionForm::of(nodes, &group.outputs, &self.constants, &self.weights)
     }
 
     /// The call of the function with this form, which is made if there is none.
-    fn call(&mut self, call: &Call, form: Form) -> NodeProto {
+    fn call(&mut self, call: &ClassCall, form: FunctionForm) -> NodeProto {
         let index = match self.by_key.get(&form.key) {
             Some(index) => *index,
             None => self.add(call, &form),
@@ -163,7 +164,7 @@ impl Outliner {
         let class = &mut self.classes[index];
         class.calls += 1;
         let attribute = form.slots(&class.slots);
-        let Form { inputs, weights, constants, outputs, inside, .. } = form;
+        let FunctionForm { inputs, weights, constants, outputs, inside, .. } = form;
         class.inside.push(inside);
         NodeProto {
             input: [inputs, weights, constants].concat(),
@@ -176,7 +177,7 @@ impl Outliner {
         }
     }
 
-    fn add(&mut self, call: &Call, form: &Form) -> usize {
+    fn add(&mut self, call: &ClassCall, form: &FunctionForm) -> usize {
         let (domain, class) = call.class.rsplit_once('.').unwrap_or(("modules", &call.class));
         let (domain, class) = (sanitized(domain), sanitized(class));
         let mut name = class.clone();

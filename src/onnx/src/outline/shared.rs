@@ -24,7 +24,7 @@ pub fn rename(graph: &mut GraphProto, domains: &FxHashSet<&str>) {
         }
     }
     if !renamed.is_empty() {
-        graph.node.iter_mut().for_each(|node| apply(node, &renamed));
+        graph.node.iter_mut().for_each(|node| rename_values(node, &renamed));
         for info in &mut graph.value_info {
             replace(info.name.get_or_insert_default(), &renamed);
         }
@@ -64,11 +64,11 @@ fn unused(op: &str, taken: &mut FxHashSet<String>) -> String {
     name
 }
 
-fn apply(node: &mut NodeProto, renamed: &FxHashMap<String, String>) {
+fn rename_values(node: &mut NodeProto, renamed: &FxHashMap<String, String>) {
     node.input.iter_mut().chain(&mut node.output).for_each(|name| replace(name, renamed));
     for attribute in &mut node.attribute {
         for graph in attribute.g.iter_mut().chain(&mut attribute.graphs) {
-            graph.node.iter_mut().for_each(|node| apply(node, renamed));
+            graph.node.iter_mut().for_each(|node| rename_values(node, renamed));
             graph.output.iter_mut().for_each(|value| replace(value.name.get_or_insert_default(), renamed));
         }
     }

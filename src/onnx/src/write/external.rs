@@ -32,7 +32,7 @@ pub enum ExternalData {
 
 /// Where the bytes of a tensor are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum DataPlace {
     /// In the message.
     Inside,
     /// At this offset of the external data file.
@@ -48,13 +48,13 @@ const GRANULE: u64 = 64 << 10;
 const LARGE: u64 = 1 << 20;
 
 /// Places all large tensors in external data.
-pub fn place_external(payloads: &[Payload<'_>]) -> Result<Vec<Place>> {
+pub fn place_external(payloads: &[Payload<'_>]) -> Result<Vec<DataPlace>> {
     let mut layout = Layout::default();
     payloads.iter().map(|payload| layout.place(payload)).collect()
 }
 
 /// Leaves all large tensors in their archives, if these are in `folder`.
-pub fn place_linked(payloads: &[Payload<'_>], folder: &Path) -> Result<Vec<Place>> {
+pub fn place_linked(payloads: &[Payload<'_>], folder: &Path) -> Result<Vec<DataPlace>> {
     let mut layout = Layout::default();
     let mut linking = Linking::new(folder);
     payloads.iter().map(|payload| linking.place(payload, |payload| layout.place(payload))).collect()
@@ -75,10 +75,12 @@ impl Linking {
     pub fn place<'a>(
         &mut self,
         payload: &Payload<'a>,
-        other: impl FnOnce(&Payload<'a>) -> Result<Place>,
-    ) -> Result<Place> {
+        other: impl FnOnce(&Payload<'a>) -> Result<DataPlace>,
+    ) -> Result<DataPlace> {
         match payload.place() {
-            Some((file, offset)) if payload.len() >= SMALLEST => Ok(Place::Linked(self.archives.link(file, offset)?)),
+            Some((file, offset)) if payload.len() >= SMALLEST => {
+                Ok(DataPlace::Linked(self.archives.link(file, offset)?))
+            }
             _ => other(payload),
         }
     }
@@ -94,21 +96,21 @@ pub struct Layout {
 
 impl Layout {
     /// The place of the next tensor.
-    pub fn place(&mut self, payload: &Payload<'_>) -> Result<Place> {
+    pub fn place(&mut self, payload: &Payload<'_>) -> Result<DataPlace> {
         let len = payload.len();
         if len < SMALLEST {
-            return Ok(Place::Inside);
+            return Ok(DataPlace::Inside);
         }
         let key = payload.slice().map(|slice| (slice.as_ptr(), slice.len()));
         if let Some(offset) = key.and_then(|key| self.known.get(&key)) {
-            return Ok(Place::Beside(*offset));
+            return Ok(DataPlace::Beside(*offset));
         }
         let offset = self.end.checked_next_multiple_of(if len < LARGE { PAGE } else { GRANULE });
         let too_large = || Error::unsupported("the weights are larger than any file");
         let offset = offset.ok_or_else(too_large)?;
         self.end = offset.checked_add(len).ok_or_else(too_large)?;
         self.known.extend(key.map(|key| (key, offset)));
-        Ok(Place::Beside(offset))
+        Ok(DataPlace::Beside(offset))
     }
 }
 

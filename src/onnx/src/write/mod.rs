@@ -28,8 +28,8 @@ use crate::read::LIMIT;
 pub use apart::{Listed, write_apart};
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::weights::{Demand, Payload};
+use external::DataPlace;
 pub use external::ExternalData;
-use external::Place;
 pub(crate) use external::SMALLEST;
 pub use fill::Progress;
 use fill::{Content, Meter, Piece};
@@ -161,7 +161,7 @@ struct Tensor<'a> {
     /// The field of the graph without raw data.
     lead: Vec<u8>,
     payload: Payload<'a>,
-    place: Place,
+    place: DataPlace,
 }
 
 impl<'a> Plan<'a> {
@@ -171,7 +171,7 @@ impl<'a> Plan<'a> {
         let location = path.map(location).transpose()?.unwrap_or_default();
         if matches!(external, ExternalData::Auto | ExternalData::Never) || path.is_none() {
             let payloads = payloads()?;
-            let inside = vec![Place::Inside; payloads.len()];
+            let inside = vec![DataPlace::Inside; payloads.len()];
             let plan = Plan::of(model, payloads, &inside, "")?;
             if plan.model <= LIMIT {
                 return Ok(plan);
@@ -211,7 +211,7 @@ impl<'a> Plan<'a> {
         Err(Error::unsupported(message).help(help))
     }
 
-    fn of(model: &'a Model, payloads: Vec<Payload<'a>>, places: &[Place], location: &str) -> Result<Plan<'a>> {
+    fn of(model: &'a Model, payloads: Vec<Payload<'a>>, places: &[DataPlace], location: &str) -> Result<Plan<'a>> {
         check_demand(model, &payloads)?;
         let graph = model.proto.graph.as_ref().map(Message::encode_to_vec).unwrap_or_default();
         let mut tensors = Vec::with_capacity(payloads.len());
@@ -226,8 +226,8 @@ impl<'a> Plan<'a> {
         head.extend(prefix(MODEL_GRAPH, graph_len));
         let model = (head.len() as u64).checked_add(graph_len).ok_or_else(too_large)?;
         let end = |tensor: &Tensor<'_>| match tensor.place {
-            Place::Beside(offset) => Some(offset + tensor.payload.len()),
-            Place::Inside | Place::Linked(_) => None,
+            DataPlace::Beside(offset) => Some(offset + tensor.payload.len()),
+            DataPlace::Inside | DataPlace::Linked(_) => None,
         };
         let data = tensors.iter().filter_map(end).max();
         Ok(Plan { head, graph, tensors, model, data })
@@ -243,7 +243,7 @@ impl<'a> Plan<'a> {
         let mut contents = vec![Content::Bytes(&self.head), Content::Bytes(&self.graph)];
         for tensor in &self.tensors {
             contents.push(Content::Bytes(&tensor.lead));
-            if tensor.place == Place::Inside {
+            if tensor.place == DataPlace::Inside {
                 contents.push(Content::Payload(&tensor.payload));
             }
         }
@@ -265,7 +265,7 @@ impl<'a> Plan<'a> {
     fn data_pieces_from(&self, mut end: u64) -> Vec<Piece<'_>> {
         let mut pieces = Vec::new();
         for tensor in &self.tensors {
-            let Place::Beside(at) = tensor.place else { continue };
+            let DataPlace::Beside(at) = tensor.place else { continue };
             // Offsets ascend, except for tensors that share the bytes of an earlier one.
             if at >= end {
                 pieces.push(Piece { at, content: Content::Payload(&tensor.payload) });
@@ -277,7 +277,7 @@ impl<'a> Plan<'a> {
 
     fn written(&self, data_path: Option<PathBuf>) -> Written {
         let bytes = |tensors: &mut dyn Iterator<Item = &Tensor<'_>>| tensors.map(|tensor| tensor.payload.len()).sum();
-        let linked = bytes(&mut self.tensors.iter().filter(|tensor| matches!(tensor.place, Place::Linked(_))));
+        let linked = bytes(&mut self.tensors.iter().filter(|tensor| matches!(tensor.place, DataPlace::Linked(_))));
         let weights = bytes(&mut self.tensors.iter());
         Written { model: self.model, data: data_path.zip(self.data), linked, weights, left_behind: Vec::new() }
     }
@@ -285,12 +285,12 @@ impl<'a> Plan<'a> {
 
 impl<'a> Tensor<'a> {
     /// A tensor; None if it is larger than any file.
-    fn new(header: &[u8], payload: Payload<'a>, place: Place) -> Option<Tensor<'a>> {
+    fn new(header: &[u8], payload: Payload<'a>, place: DataPlace) -> Option<Tensor<'a>> {
         let raw = match place {
-            Place::Beside(_) | Place::Linked(_) => Vec::new(),
-            Place::Inside => prefix(TENSOR_RAW_DATA, payload.len()),
+            DataPlace::Beside(_) | DataPlace::Linked(_) => Vec::new(),
+            DataPlace::Inside => prefix(TENSOR_RAW_DATA, payload.len()),
         };
-        let inside = if place == Place::Inside { payload.len() } else { 0 };
+        let inside = if place == DataPlace::Inside { payload.len() } else { 0 };
         let len = (header.len() as u64 + raw.len() as u64).checked_add(inside)?;
         let lead = [&prefix(GRAPH_INITIALIZER, len), header, &raw].concat();
         Some(Tensor { lead, payload, place })
@@ -298,7 +298,7 @@ impl<'a> Tensor<'a> {
 
     /// The size of its field in the graph.
     fn field_len(&self) -> Option<u64> {
-        let inside = if self.place == Place::Inside { self.payload.len() } else { 0 };
+        let inside = if self.place == DataPlace::Inside { self.payload.len() } else { 0 };
         (self.lead.len() as u64).checked_add(inside)
     }
 }
@@ -335,11 +335,11 @@ fn head(model: &ModelProto) -> ModelProto {
     }
 }
 
-fn header(initializer: &Initializer, len: u64, place: &Place, location: &str) -> Result<TensorProto> {
+fn header(initializer: &Initializer, len: u64, place: &DataPlace, location: &str) -> Result<TensorProto> {
     let external = match place {
-        Place::Inside => None,
-        Place::Beside(offset) => Some(external::entries(location, *offset, len)),
-        Place::Linked(linked) => Some(external::entries(&linked.location, linked.offset, len)),
+        DataPlace::Inside => None,
+        DataPlace::Beside(offset) => Some(external::entries(location, *offset, len)),
+        DataPlace::Linked(linked) => Some(external::entries(&linked.location, linked.offset, len)),
     };
     Ok(TensorProto {
         dims: initializer.weight.sizes.clone(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
-use super::external::{ExternalData, Layout, Linking, Place, SMALLEST};
+use super::external::{DataPlace, ExternalData, Layout, Linking, SMALLEST};
 use super::fill::{self, Meter, Piece, Progress};
 use super::stage::Staged;
 use super::{Plan, Sources, Written, commit, keep_sources, readers};
@@ -127,12 +127,12 @@ fn plans<'a>(
     let mut linking = (external == ExternalData::Link).then(|| Linking::new(folder));
     let (mut layout, mut equal) = (Layout::default(), Equal::default());
     // By class, the place of its first member.
-    let mut placed: Vec<Place> = Vec::new();
+    let mut placed: Vec<DataPlace> = Vec::new();
     let mut places = Vec::with_capacity(flat.len());
     for (index, payload) in flat.iter().enumerate() {
         let mut place = |payload: &Payload<'_>| {
             if payload.len() < SMALLEST {
-                return Ok(Place::Inside);
+                return Ok(DataPlace::Inside);
             }
             let (class, is_first) = equal.class(index, &flat)?;
             if is_first {
@@ -148,7 +148,7 @@ fn plans<'a>(
     drop(flat);
     let mut places = places.into_iter();
     let plan = |((model, _), payloads): (&(&'a Model, PathBuf), Vec<Payload<'a>>)| {
-        let own: Vec<Place> = places.by_ref().take(payloads.len()).collect();
+        let own: Vec<DataPlace> = places.by_ref().take(payloads.len()).collect();
         Plan::of(model, payloads, &own, data)?.checked()
     };
     models.iter().zip(all).map(plan).collect()

@@ -132,12 +132,13 @@ fn mended(model: &Model, freed: &[Freed], before: &Known, known: &Known) -> Resu
     let mut mended = Vec::new();
     let mut held = Vec::new();
     for (number, node) in graph.node.iter().enumerate().filter(|(_, node)| reshapes(node)) {
-        let (Some(input), Some(output)) = (of(node.input.first(), known), of(node.output.first(), known)) else {
+        let (Some(input), Some(output)) = (shape_of(node.input.first(), known), shape_of(node.output.first(), known))
+        else {
             continue;
         };
         let Some(sizes) = node.input.get(1).and_then(|name| ints_of(model, graph, name)) else { continue };
         let Some(dim) = freed.iter().find(|dim| holds(&input, &output, dim, &sizes)) else { continue };
-        let old = of(node.output.first(), before);
+        let old = shape_of(node.output.first(), before);
         match new_sizes(node, dim, &sizes, &input, old.as_deref()) {
             Some(sizes) => mended.push((number, sizes)),
             None => held.push(format!("{} reshapes to {sizes:?}", place_of(node))),
@@ -154,7 +155,7 @@ fn reshapes(node: &NodeProto) -> bool {
     matches!(node.domain(), "" | "ai.onnx") && schema::facts(node.op_type()).shape == schema::Shape::Reshape
 }
 
-fn of(name: Option<&String>, known: &Known) -> Option<Vec<Option<Value>>> {
+fn shape_of(name: Option<&String>, known: &Known) -> Option<Vec<Option<Value>>> {
     match known.get(name?)?.value.as_ref()? {
         type_proto::Value::TensorType(tensor) => {
             Some(tensor.shape.as_ref()?.dim.iter().map(|dim| dim.value.clone()).collect())

@@ -10,7 +10,7 @@ use aten2onnx_onnx::proto::{FunctionProto, ModelProto, OperatorSetIdProto, Strin
 ///
 /// # Errors
 /// Domains that the models import in different versions.
-pub fn of(parts: &[Joined], opset: u32) -> Result<ModelProto> {
+pub fn head_of(parts: &[Joined], opset: u32) -> Result<ModelProto> {
     let mut functions: Vec<FunctionProto> = Vec::new();
     for function in parts.iter().flat_map(|part| &part.model.proto.functions) {
         if !functions.contains(function) {

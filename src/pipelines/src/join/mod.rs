@@ -76,7 +76,7 @@ pub fn join(sources: &[(String, Source)], options: &Options, rules: &Rules) -> R
 
 /// The models as one, after names were told apart: a wired input has the name of the output.
 fn one(parts: Vec<Joined>, options: &Options, opset: u32) -> Result<Model> {
-    let mut model = Model { proto: head::of(&parts, opset)?, weights: Vec::new() };
+    let mut model = Model { proto: head::head_of(&parts, opset)?, weights: Vec::new() };
     let old_ir = |part: &Joined| part.model.proto.ir_version() < i64::from(FIRST_WITH_WEIGHTS);
     let is_old = parts.iter().all(old_ir);
     let computed = computed(&parts);

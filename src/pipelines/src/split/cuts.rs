@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::index::{Index, place_of};
-use super::super::places::{self, Place};
+use super::super::places::{self, NamedPlace};
 use super::By;
 use aten2onnx_core::error::{Error, Result};
 
@@ -26,8 +26,8 @@ fn at_places(index: &Index<'_>, movable: &[usize], names: &[String]) -> Result<V
     let mut cuts: FxHashMap<usize, &str> = FxHashMap::default();
     for name in names {
         let nodes: FxHashSet<usize> = match places::find(index, name)? {
-            Place::Value(value) => index.producer(value).into_iter().collect(),
-            Place::Nodes(nodes) => nodes.into_iter().collect(),
+            NamedPlace::Value(value) => index.producer(value).into_iter().collect(),
+            NamedPlace::Nodes(nodes) => nodes.into_iter().collect(),
         };
         let Some(at) = movable.iter().position(|node| nodes.contains(node)) else {
             return Err(Error::unsupported(format!("no output of the model depends on `{name}`"))

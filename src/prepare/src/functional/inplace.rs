@@ -7,7 +7,7 @@ use crate::terms::Given;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_program::{Arg, Node, NodeOutput, TensorMeta, is_python};
-use aten2onnx_rules::effects::{self, Form, Sharing, Term, Trait, Writes};
+use aten2onnx_rules::effects::{self, Sharing, Term, Trait, WriteForm, Writes};
 
 /// The effect of an operator on its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,16 +49,16 @@ fn by_schema(target: &str, writes: &Writes) -> Kind {
         return Kind::Refused("it changes the memory or the size of a tensor in place, which is not supported");
     }
     match writes.form {
-        Form::Out if writes.functional.is_some() => Kind::Out,
-        Form::Out => Kind::Refused("it writes its result into an argument, and has no functional variant"),
-        Form::InPlace if changes_view(target, writes) => Kind::Metadata,
-        Form::InPlace => Kind::Write(if writes.whole { Overwrite::Whole } else { Overwrite::Part }),
+        WriteForm::Out if writes.functional.is_some() => Kind::Out,
+        WriteForm::Out => Kind::Refused("it writes its result into an argument, and has no functional variant"),
+        WriteForm::InPlace if changes_view(target, writes) => Kind::Metadata,
+        WriteForm::InPlace => Kind::Write(if writes.whole { Overwrite::Whole } else { Overwrite::Part }),
         // Statistics of a normalization: see `stats`.
-        Form::Other if stats::describes_writes(target, writes.args) => Kind::None,
-        Form::Other if writes.lists || writes.args.len() > 1 => {
+        WriteForm::Other if stats::describes_writes(target, writes.args) => Kind::None,
+        WriteForm::Other if writes.lists || writes.args.len() > 1 => {
             Kind::Refused("it writes to several tensors at once, which is not supported")
         }
-        Form::Other => Kind::Refused("it writes to an argument in addition to its result, which is not supported"),
+        WriteForm::Other => Kind::Refused("it writes to an argument in addition to its result, which is not supported"),
     }
 }
 

@@ -37,7 +37,7 @@ use aten2onnx_core::sym::SymInt;
 use aten2onnx_core::weights::Weight;
 use aten2onnx_program::visit;
 use aten2onnx_program::{Arg, Graph, Input, InputKind, Node, NodeOutput, Program, TensorMeta};
-use aten2onnx_rules::effects::{self, Form, Writes};
+use aten2onnx_rules::effects::{self, WriteForm, Writes};
 
 /// Makes a program functional. Writes to buffers and inputs are dropped with a note or, if `keep_mutations`, become
 /// outputs after the user's.
@@ -52,7 +52,7 @@ pub fn functionalise(program: &mut Program, keep_mutations: bool) -> Result<()> 
     keep::recorded(program, keep_mutations);
     let kept = if keep_mutations { keep::roots(program, &aliases) } else { Vec::new() };
     let mut notes = Vec::new();
-    run(&mut program.graph, aliases, &kept, &mut notes)?;
+    make_functional(&mut program.graph, aliases, &kept, &mut notes)?;
     if !keep_mutations {
         program.notes.append(&mut notes);
     }
@@ -83,7 +83,7 @@ fn define_weights(program: &Program, aliases: &mut Aliases) {
 const GROWTH: usize = 64;
 
 /// Processes a graph; returns for each output the index of the nested graph's input that it may share memory with.
-fn run(
+fn make_functional(
     graph: &mut Graph,
     aliases: Aliases,
     kept: &[keep::Kept],
@@ -170,7 +170,7 @@ impl Pass<'_> {
         // The original names identify the tensors; the arguments are replaced by their newest values.
         let as_written = node.clone();
         let writes = effects::writes(&node.target);
-        let outs = writes.filter(|writes| writes.form == Form::Out).map_or(&[][..], |writes| writes.args);
+        let outs = writes.filter(|writes| writes.form == WriteForm::Out).map_or(&[][..], |writes| writes.args);
         for (index, (name, arg)) in node.args.iter_mut().enumerate() {
             // Arguments that are overwritten completely, or of which only the shape is read, may be stale.
             let overwritten = (written == Some(index) && matches!(kind, Kind::Write(Overwrite::Whole)))
@@ -430,7 +430,7 @@ impl Pass<'_> {
                     aliases.define(&input.name, Root::Nested(index));
                 }
             }
-            let outputs = run(Arc::make_mut(graph), aliases, &[], self.notes)?;
+            let outputs = make_functional(Arc::make_mut(graph), aliases, &[], self.notes)?;
             shared.resize(shared.len().max(outputs.len()), None);
             for (known, new) in shared.iter_mut().zip(outputs) {
                 *known = known.or(new);

@@ -7,7 +7,7 @@ use super::MappingFiles;
 use super::eval::Frame;
 use super::parameters::{Kind, Shape, argument};
 use super::value::{CallArgs, Val};
-use aten2onnx_builder::{Args, Builder, Call, Out};
+use aten2onnx_builder::{Args, Builder, NodeCall, Out};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::Value;
 use aten2onnx_onnx::schema;
@@ -24,7 +24,7 @@ impl MappingFiles {
     }
 
     /// Runs a `lower` on a call whose version is too new, or a `raise` on one whose version is too old.
-    pub(super) fn call_lower(&self, cx: &mut Builder, lower: &Lower, call: &Call) -> Result<Vec<Value>> {
+    pub(super) fn call_lower(&self, cx: &mut Builder, lower: &Lower, call: &NodeCall) -> Result<Vec<Value>> {
         let mut frame = Frame::new(self);
         frame.outputs = call.outputs as i64;
         for (i, param) in lower.function.params.iter().enumerate() {
@@ -134,7 +134,7 @@ pub(super) fn is_opaque(ty: &Ty) -> bool {
     }
 }
 
-fn input(call: &Call, param: &Param, i: usize) -> Result<Val> {
+fn input(call: &NodeCall, param: &Param, i: usize) -> Result<Val> {
     Ok(match &param.ty {
         Ty::Tensor => call.input(i)?.into(),
         Ty::Optional(_) => call.optional(i).into(),
@@ -143,7 +143,7 @@ fn input(call: &Call, param: &Param, i: usize) -> Result<Val> {
 }
 
 /// An attribute of a call, or its default in the version in the header of the rule.
-fn attribute(call: &Call, lower: &Lower, param: &Param) -> Result<Val> {
+fn attribute(call: &NodeCall, lower: &Lower, param: &Param) -> Result<Val> {
     let stem = param.name.rsplit_once('_').map_or(param.name.as_str(), |(stem, _)| stem);
     let (ty, optional) = match &param.ty {
         Ty::Optional(inner) => (&**inner, true),

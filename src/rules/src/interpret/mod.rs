@@ -30,7 +30,7 @@ pub use value::{CallArgs, FromVal, Val};
 
 use self::tables::EXTERNS;
 use crate::level::Support;
-use aten2onnx_builder::{Args, Builder, Call, Lowerings, Out};
+use aten2onnx_builder::{Args, Builder, Lowerings, NodeCall, Out};
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::facts::MIN_OPSET;
 use aten2onnx_onnx::graph::Value;
@@ -267,7 +267,7 @@ impl Lowerings for MappingFiles {
         self.program().same(op, to)
     }
 
-    fn call(&self, before: u32, cx: &mut Builder, call: &Call) -> Result<Vec<Value>> {
+    fn call(&self, before: u32, cx: &mut Builder, call: &NodeCall) -> Result<Vec<Value>> {
         match self.program().lower(call.op, before) {
             Some(lower) => self.call_lower(cx, lower, call),
             None => {
@@ -276,7 +276,7 @@ impl Lowerings for MappingFiles {
         }
     }
 
-    fn raise(&self, from: u32, cx: &mut Builder, call: &Call) -> Result<Vec<Value>> {
+    fn raise(&self, from: u32, cx: &mut Builder, call: &NodeCall) -> Result<Vec<Value>> {
         match self.program().raise(call.op, from) {
             Some(raise) => self.call_lower(cx, raise, call),
             None => Err(aten2onnx_core::error::Error::internal(format!("there is no `raise {} from {from}`", call.op))),

@@ -7,7 +7,7 @@ use aten2onnx_opmap::tree::{AttrForm, ClosureParams, Expr, Input, Kind, Node, Ou
 use super::eval::Frame;
 use super::value::{FromVal, Val, mismatch};
 use crate::support;
-use aten2onnx_builder::{Builder, Form, In, Scalar};
+use aten2onnx_builder::{Builder, In, OperatorForm, Scalar};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::sym::SymInt;
@@ -31,7 +31,8 @@ impl<'r> Frame<'r> {
         let inputs: Vec<In> = node.inputs.iter().map(|input| self.input(cx, input)).collect::<Result<_>>()?;
         let attrs = self.attributes(cx, node, op, &inputs)?;
         // Any larger number also means the newest form.
-        let form = if node.form == self.rules.newest() { Form::NEWEST } else { Form::before(node.form + 1) };
+        let form =
+            if node.form == self.rules.newest() { OperatorForm::NEWEST } else { OperatorForm::before(node.form + 1) };
         // The proof knows the call by the same place.
         if cx.trace().emitted().is_some() {
             cx.trace().announce_node_at(place_of(node, written));

@@ -113,7 +113,7 @@ impl<'a> Base<'a> {
             return Ok(*known);
         }
         let record = match is_written {
-            true => examples::run(0, example, self.set.checked(), self.rules, Passes::NONE).record,
+            true => examples::build_example(0, example, self.set.checked(), self.rules, Passes::NONE).record,
             false => {
                 let models = OPSETS.iter().filter_map(|opset| self.exporter().model(example, *opset).ok().flatten());
                 Some(record_of(self.exporter(), examples::target(example), 0, example, models.collect()))

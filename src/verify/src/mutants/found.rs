@@ -212,7 +212,7 @@ impl Search<'_, '_, '_> {
         let mut records = Vec::new();
         for (id, call) in calls.iter().enumerate() {
             if is_written {
-                let tried = examples::run(id, call, exporter.checked, exporter.rules, Passes::NONE);
+                let tried = examples::build_example(id, call, exporter.checked, exporter.rules, Passes::NONE);
                 if let Some(failure) = tried.failures.first() {
                     return Ok(Some(Found::new(fate, failure.as_str())));
                 }

@@ -15,7 +15,7 @@ use super::wording::quoted;
 use super::{Context, did_you_mean};
 use crate::collect::Items;
 use crate::diagnostic::Diagnostic;
-use crate::effects::{Call, Fact, Term, What, When};
+use crate::effects::{Fact, Term, TermCall, What, When};
 use crate::nearest::nearest;
 use crate::schema::aten::{Schema, plain_type};
 use crate::source::{FileId, Span};
@@ -172,7 +172,7 @@ impl Subject<'_> {
 }
 
 /// Whether a call passes on exactly these arguments, in this order.
-fn passes_all<'n>(call: &'n Call, names: impl Iterator<Item = &'n str>) -> bool {
+fn passes_all<'n>(call: &'n TermCall, names: impl Iterator<Item = &'n str>) -> bool {
     let passed = call.args.iter().map(|(_, term)| match term {
         Term::Argument { name, .. } => Some(name.as_str()),
         _ => None,

@@ -4,7 +4,7 @@ use super::Subject;
 use crate::check::did_you_mean;
 use crate::check::map_header::no_overload;
 use crate::diagnostic::Diagnostic;
-use crate::effects::{Call, Literal, Term};
+use crate::effects::{Literal, Term, TermCall};
 use crate::nearest::nearest;
 use crate::schema::aten::{self, Schema, plain_type};
 use crate::source::Span;
@@ -193,7 +193,7 @@ impl Terms<'_, '_> {
             return self.misfit(schema, span, &format!("needs the argument `{}`", missing.name), "not given");
         }
         let ty = schema.returns.first().map_or(String::new(), |r| plain_type(&r.ty));
-        Some((Term::Call(Call { op: name, args: given, results: schema.returns.len() }), ty))
+        Some((Term::Call(TermCall { op: name, args: given, results: schema.returns.len() }), ty))
     }
 
     /// An argument with its own default, if the parameter has another default or none.

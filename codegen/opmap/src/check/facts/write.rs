@@ -4,12 +4,12 @@ use super::terms::Scope;
 use super::{Subject, clauses, passes_all};
 use crate::check::wording::counted;
 use crate::effects::{Term, Update, Write};
-use crate::schema::writes::{Form, Writes};
+use crate::schema::writes::{SchemaForm, Writes};
 
 impl Subject<'_> {
     pub(super) fn write(&mut self) -> Option<Write> {
         let writes = self.context.schemas.aten.writes(self.schema);
-        let Some(writes) = writes.filter(|writes| writes.form == Form::InPlace) else {
+        let Some(writes) = writes.filter(|writes| writes.form == SchemaForm::InPlace) else {
             return self.unfit(
                 self.fact.op.span,
                 "does not write in place",

@@ -1,7 +1,7 @@
 //! Outputs of a call of an ONNX operator.
 
 use super::super::wording::{counted, quoted};
-use super::super::{Checker, Place};
+use super::super::{BodyPlace, Checker};
 use crate::diagnostic::Diagnostic;
 use crate::schema::onnx::{PortOption, Version};
 use crate::source::Span;
@@ -21,7 +21,7 @@ impl Checker<'_> {
         let fact =
             format!("outputs of {op}-{}: {}", version.since, quoted(version.outputs.iter().map(|o| o.name.as_str())));
         match (count, want) {
-            (Some((at, _)), _) if !(variadic || self.place == Place::Raise && version.outputs.len() > 1) => {
+            (Some((at, _)), _) if !(variadic || self.place == BodyPlace::Raise && version.outputs.len() > 1) => {
                 self.out.push(Diagnostic::new("E0306", at, format!("`{op}` has no variadic output")).note(fact));
                 (Outputs::One, Ty::Tensor)
             }

@@ -2,7 +2,7 @@
 //! call; here are values that come to it by names and through helpers.
 
 use super::super::Coverage;
-use super::super::call::Call;
+use super::super::call::AbstractCall;
 use super::super::opsets::Opsets;
 use super::super::values::{Abs, Known, Text};
 use super::{Case, are_apart, range_text};
@@ -23,7 +23,7 @@ impl<'a> Coverage<'a> {
     }
 
     /// Notes that a call is refused if a number that was given for an attribute is not known.
-    pub(super) fn note_unknown_attributes(&mut self, call: &Call<'a>, at: Opsets) {
+    pub(super) fn note_unknown_attributes(&mut self, call: &AbstractCall<'a>, at: Opsets) {
         for (name, value) in &call.attrs {
             if numbers_known(value).is_some_and(Known::may_not) {
                 self.failed(&format!("`{name}` of `{}` must be known during the export", call.op), false, at);

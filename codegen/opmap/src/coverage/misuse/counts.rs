@@ -1,6 +1,6 @@
 //! Numbers of inputs and of outputs.
 
-use super::super::call::{Bound, Call, Given};
+use super::super::call::{AbstractCall, Bound, Given};
 use super::super::values::Abs;
 use super::{Case, are_apart, length, range_text};
 use crate::diagnostic::Diagnostic;
@@ -101,7 +101,7 @@ impl Case<'_, '_> {
 }
 
 /// The bounds of the number of outputs that a call requests.
-pub(in crate::coverage) fn requested(call: &Call<'_>) -> (i64, i64) {
+pub(in crate::coverage) fn requested(call: &AbstractCall<'_>) -> (i64, i64) {
     let tuple = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
     match (call.bound, &call.outputs) {
         (Bound::One, _) => (1, 1),

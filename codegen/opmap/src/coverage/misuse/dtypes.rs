@@ -1,7 +1,7 @@
 //! Dtypes of inputs and outputs against the types that the operator takes and gives, and against one another.
 
 use super::super::Coverage;
-use super::super::call::{Call, Given, port_at};
+use super::super::call::{AbstractCall, Given, port_at};
 use super::super::results::code_dtypes;
 use super::super::values::{Abs, Number};
 use super::Case;
@@ -146,7 +146,7 @@ impl<'a> Coverage<'a> {
         &self,
         stated: &'a [Stated],
         results: &Abs,
-        call: &Call<'a>,
+        call: &AbstractCall<'a>,
         version: &'a Version,
     ) -> Vec<Diagnostic> {
         let parts = match results {
@@ -195,7 +195,7 @@ impl<'a> Coverage<'a> {
     }
 
     /// The dtypes of an output: those of the inputs of its type variable, or those that the schema allows.
-    fn given_by(&self, call: &Call<'a>, version: &Version, port: &Port) -> DtypeSet {
+    fn given_by(&self, call: &AbstractCall<'a>, version: &Version, port: &Port) -> DtypeSet {
         let allowed = port.dtypes;
         let is_of_it = |i: usize| port_at(&version.inputs, i).is_some_and(|input| input.ty == port.ty);
         let inputs = call.inputs.iter().enumerate().filter(|(i, _)| is_of_it(*i)).map(|(_, given)| given.dtypes());

@@ -14,7 +14,7 @@ mod windows;
 pub(super) use counts::requested;
 
 use super::Coverage;
-use super::call::{Call, Given, port_at};
+use super::call::{AbstractCall, Given, port_at};
 use super::opsets::Opsets;
 use super::values::{Abs, List, Number, Tensor};
 use crate::diagnostic::Diagnostic;
@@ -26,7 +26,7 @@ use crate::visit::input_expr;
 /// A call with the places of its arguments.
 struct Case<'c, 'a> {
     node: &'a Node,
-    call: &'c Call<'a>,
+    call: &'c AbstractCall<'a>,
     version: &'a Version,
     /// The positions of inputs that are numbers, whose dtype follows from others.
     numbers: &'c [usize],
@@ -38,7 +38,7 @@ impl<'a> Coverage<'a> {
     pub(super) fn check_call(
         &mut self,
         node: &'a Node,
-        call: &Call<'a>,
+        call: &AbstractCall<'a>,
         version: &'a Version,
         numbers: &[usize],
         at: Opsets,
@@ -68,7 +68,13 @@ impl<'a> Coverage<'a> {
     }
 
     /// Errors for types that a call of an operator of a domain with a snapshot states for its outputs.
-    pub(super) fn check_stated(&mut self, stated: &'a [Stated], results: &Abs, call: &Call<'a>, version: &'a Version) {
+    pub(super) fn check_stated(
+        &mut self,
+        stated: &'a [Stated],
+        results: &Abs,
+        call: &AbstractCall<'a>,
+        version: &'a Version,
+    ) {
         if !self.judges || self.quiet > 0 {
             return;
         }

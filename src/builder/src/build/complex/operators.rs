@@ -1,6 +1,6 @@
 //! Operators on complex numbers. Linear operators apply to each part; the others are expanded into real arithmetic.
 
-use crate::build::{Builder, Form, In};
+use crate::build::{Builder, In, OperatorForm};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Attr, Value};
 use aten2onnx_onnx::schema::{self, Function, Linear, Shape, Version};
@@ -18,7 +18,7 @@ pub(crate) struct ComplexCall {
 impl ComplexCall {
     /// The same operator on real inputs.
     fn on(&self, cx: &mut Builder, inputs: Vec<In>) -> Result<Vec<Value>> {
-        cx.node_in(Form::before(self.before), self.op, inputs, self.attrs.clone(), self.outputs)
+        cx.node_in(OperatorForm::before(self.before), self.op, inputs, self.attrs.clone(), self.outputs)
     }
 
     fn single_output(&self, cx: &mut Builder, inputs: Vec<In>) -> Result<Value> {

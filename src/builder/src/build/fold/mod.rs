@@ -15,14 +15,14 @@ pub(crate) use refused::{LIMIT, SMALL, bytes_of, read, uniform};
 pub(crate) use rounded::{encoded_floats, evaluate as evaluate_rounded, product as multiplied};
 
 use crate::build::values::constants::MAX_FOLDED;
-use crate::build::{Builder, Call};
+use crate::build::{Builder, NodeCall};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Attr, Constant, Type, Value};
 use aten2onnx_onnx::schema::{self, Facts, Function, Shape};
 
 impl Builder {
     /// The result of a call that needs no node, whatever its inputs contain.
-    pub(crate) fn elided(&self, call: &Call) -> Option<Value> {
+    pub(crate) fn elided(&self, call: &NodeCall) -> Option<Value> {
         if call.outputs != 1 {
             return None;
         }
@@ -37,7 +37,7 @@ impl Builder {
     }
 
     /// The constant that a call on small constants computes.
-    pub(crate) fn folded(&self, call: &Call, ty: &Type) -> Option<Constant> {
+    pub(crate) fn folded(&self, call: &NodeCall, ty: &Type) -> Option<Constant> {
         if call.outputs != 1 || call.inputs.is_empty() {
             return None;
         }

@@ -9,7 +9,7 @@ use aten2onnx_core::weights::{Payload, Weight};
 use aten2onnx_onnx::graph::{Attr, Constant, Node, Source, Type, Value};
 
 use super::{evaluate, rounded};
-use crate::build::{Builder, Call};
+use crate::build::{Builder, NodeCall};
 
 /// The largest result in bytes.
 pub(crate) const LIMIT: u64 = 16 << 20;
@@ -22,12 +22,12 @@ const DEPTH: usize = 64;
 
 impl Builder {
     /// Whether the inputs that a call depends on may be stored in the model.
-    pub(crate) fn may_be_folded(&self, call: &Call) -> bool {
+    pub(crate) fn may_be_folded(&self, call: &NodeCall) -> bool {
         call.op == "Where" || self.is_folded_call(call, &call.attrs)
     }
 
     /// The result of a call that is not written, if it follows from constants and weights alone and has up to `limit` bytes.
-    pub(crate) fn folded_instead(&mut self, call: &Call, types: &[Type], limit: u64) -> Option<Value> {
+    pub(crate) fn folded_instead(&mut self, call: &NodeCall, types: &[Type], limit: u64) -> Option<Value> {
         let ([ty], 1) = (types, call.outputs) else { return None };
         if let Some(chosen) = self.chosen(call, ty) {
             return Some(chosen);
@@ -43,7 +43,7 @@ impl Builder {
     }
 
     /// What a `Where` chooses everywhere, if it has the type of the result.
-    fn chosen(&self, call: &Call, ty: &Type) -> Option<Value> {
+    fn chosen(&self, call: &NodeCall, ty: &Type) -> Option<Value> {
         let condition = call.optional(0).filter(|_| call.op == "Where")?;
         let branch = if uniform(&self.stored(condition)?)? { 1 } else { 2 };
         call.optional(branch).filter(|value| self.ty(*value) == ty)

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::build::{Builder, Form, In, Scope};
+use crate::build::{Builder, In, OperatorForm, Scope};
 use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
@@ -114,7 +114,7 @@ impl Builder {
             [Some(only)] if node.op == "Identity" => Ok(vec![*only]),
             _ => {
                 let inputs = inputs.into_iter().map(In::from).collect();
-                let form = Form::before(self.limits.opset.saturating_add(1));
+                let form = OperatorForm::before(self.limits.opset.saturating_add(1));
                 // The rule that made the body named the operator.
                 self.trace.announce_node();
                 self.node_in(form, node.op, inputs, node.attrs.clone(), node.outputs.len())

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use crate::build::node::lowerings::{AVOIDED, Lowering};
-use crate::build::{Builder, Call};
+use crate::build::{Builder, NodeCall};
 use aten2onnx_core::axes::counted_from_start;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
@@ -40,7 +40,7 @@ pub(crate) enum Avoidance {
 
 impl Builder {
     /// Why the runtime should not be given a call in the version of the target.
-    pub(crate) fn avoidance(&self, schema: &'static Op, call: &Call) -> Option<Avoidance> {
+    pub(crate) fn avoidance(&self, schema: &'static Op, call: &NodeCall) -> Option<Avoidance> {
         if let Some(form) = schema.at(self.target_of(schema.name)).and_then(|v| self.avoided_form(schema, v, call)) {
             return Some(Avoidance::Form(form));
         }
@@ -55,7 +55,7 @@ impl Builder {
         &self,
         schema: &'static Op,
         version: &'static Version,
-        call: &Call,
+        call: &NodeCall,
     ) -> Option<&'static Avoid> {
         let forms = self.limits.forms.get(schema.name)?;
         let is_nested = self.is_replacing(schema.name);
@@ -68,7 +68,7 @@ impl Builder {
     }
 
     /// The form of a call of which a note tells.
-    pub(crate) fn form_to_tell(&self, op: &str, version: &'static Version, call: &Call) -> Option<&'static Avoid> {
+    pub(crate) fn form_to_tell(&self, op: &str, version: &'static Version, call: &NodeCall) -> Option<&'static Avoid> {
         let mut forms = self.limits.warns.get(op)?.iter().filter(|form| is_of(form, version));
         forms.find(|form| form.conditions.iter().all(|condition| self.holds(condition, call))).copied()
     }
@@ -95,7 +95,7 @@ impl Builder {
         let schema = schema::find(op).ok_or_else(|| self.fault(format!("there is no operator `{op}`")))?;
         let Some(form) = schema.at(self.target_of(schema.name)) else { return Ok(true) };
         let inputs = inputs.iter().copied().map(Some).collect();
-        let call = Call { op: schema.name, form, inputs, attrs: Vec::new(), outputs: 1, lower: None };
+        let call = NodeCall { op: schema.name, form, inputs, attrs: Vec::new(), outputs: 1, lower: None };
         Ok(self.avoidance(schema, &call).is_some())
     }
 
@@ -106,7 +106,7 @@ impl Builder {
 
     /// The `lower OP avoided`, if the call has its form. It may call the operator in a form that it replaces too, and that in one more: a
     /// pool of three dimensions consists of pools of two, whose padding becomes explicit.
-    pub(crate) fn lower_avoided(&self, schema: &'static Op, call: &Call) -> Option<Lowering> {
+    pub(crate) fn lower_avoided(&self, schema: &'static Op, call: &NodeCall) -> Option<Lowering> {
         if self.lowerings.replacing.iter().filter(|op| **op == schema.name).count() > 2 {
             return None;
         }
@@ -119,7 +119,7 @@ impl Builder {
     }
 
     /// Counts a call that was replaced because of the runtime.
-    pub(crate) fn note_replaced(&mut self, call: &Call) {
+    pub(crate) fn note_replaced(&mut self, call: &NodeCall) {
         let why = schema::find(call.op).and_then(|schema| self.avoidance(schema, call));
         let text = match why {
             None => return,
@@ -152,7 +152,7 @@ impl Builder {
     }
 
     /// The error of a lowering, with the reason why it was used.
-    pub(crate) fn with_avoidance(&self, schema: &'static Op, call: &Call, error: Error) -> Error {
+    pub(crate) fn with_avoidance(&self, schema: &'static Op, call: &NodeCall, error: Error) -> Error {
         let own = error.message.starts_with("the runtime ");
         match self.avoidance(schema, call).filter(|_| !own) {
             Some(why) => {
@@ -164,7 +164,7 @@ impl Builder {
         }
     }
 
-    fn holds(&self, condition: &Condition, call: &Call) -> bool {
+    fn holds(&self, condition: &Condition, call: &NodeCall) -> bool {
         match condition {
             Condition::Is(State::Given, name) => self.is_given(*name, call),
             Condition::Is(State::Absent, name) => !self.is_given(*name, call),
@@ -215,7 +215,7 @@ impl Builder {
     }
 
     /// Whether the first half of a list of integers is not the second.
-    fn is_uneven(&self, name: Name, call: &Call) -> bool {
+    fn is_uneven(&self, name: Name, call: &NodeCall) -> bool {
         let lists = match name {
             Name::Attribute(name) => call.ints(name).into_iter().collect(),
             Name::Input(_) => {
@@ -226,7 +226,7 @@ impl Builder {
         lists.iter().map(|list| list.split_at(list.len() / 2)).any(|(begins, ends)| begins != ends)
     }
 
-    fn is_given(&self, name: Name, call: &Call) -> bool {
+    fn is_given(&self, name: Name, call: &NodeCall) -> bool {
         match name {
             Name::Input(_) => !self.inputs_named(name, call).is_empty(),
             Name::Attribute(name) => call.attr(name).is_some(),
@@ -234,7 +234,7 @@ impl Builder {
     }
 
     /// The values given for an input.
-    fn inputs_named(&self, name: Name, call: &Call) -> Vec<Value> {
+    fn inputs_named(&self, name: Name, call: &NodeCall) -> Vec<Value> {
         let Name::Input(name) = name else { return Vec::new() };
         let Some(at) = call.form.inputs.iter().position(|port| port.name == name) else { return Vec::new() };
         match call.form.inputs.get(at).map(|port| port.kind) {
@@ -243,7 +243,7 @@ impl Builder {
         }
     }
 
-    fn is(&self, state: State, value: Value, call: &Call) -> bool {
+    fn is(&self, state: State, value: Value, call: &NodeCall) -> bool {
         match state {
             State::Given => true,
             State::Absent | State::Uneven => false,
@@ -368,7 +368,7 @@ impl Builder {
         false
     }
 
-    fn numbers_of(&self, name: Name, call: &Call) -> Option<Vec<f64>> {
+    fn numbers_of(&self, name: Name, call: &NodeCall) -> Option<Vec<f64>> {
         match name {
             Name::Attribute(name) => {
                 let given = call.attr(name).and_then(numbers_given);

@@ -1,7 +1,7 @@
 //! Negative axes: old opsets only accept axes that count from the front (`negative_axes` in opsets.toml), and ONNX Runtime's
 //! reductions of tensors without elements too.
 
-use crate::build::{Builder, Call};
+use crate::build::{Builder, NodeCall};
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::facts::negative_axes;
 use aten2onnx_onnx::graph::Attr;
@@ -12,7 +12,7 @@ impl Builder {
     pub(crate) fn nonnegative_axes(
         &mut self,
         version: &'static Version,
-        call: &mut Call,
+        call: &mut NodeCall,
         attrs: &mut [(&'static str, Attr)],
     ) -> Result<()> {
         if self.may_reduce_nothing(call)? {
@@ -37,7 +37,7 @@ impl Builder {
 
     /// Whether it is a reduction of a tensor that may have a size of 0. ONNX Runtime 1.31.1 gives the shape of the input for
     /// it if an axis is negative.
-    fn may_reduce_nothing(&self, call: &Call) -> Result<bool> {
+    fn may_reduce_nothing(&self, call: &NodeCall) -> Result<bool> {
         if !call.op.starts_with("Reduce") {
             return Ok(false);
         }
@@ -45,7 +45,7 @@ impl Builder {
         Ok(sizes.is_some_and(|sizes| !sizes.iter().all(|size| self.is_positive(size))))
     }
 
-    fn nonnegative_attr(&self, call: &Call, attr: &mut Attr) -> Result<()> {
+    fn nonnegative_attr(&self, call: &NodeCall, attr: &mut Attr) -> Result<()> {
         let added = match (call.op, &*attr) {
             // The axes refer to the result.
             ("Unsqueeze", Attr::Ints(axes)) => axes.len() as i64,
@@ -63,7 +63,7 @@ impl Builder {
         Ok(())
     }
 
-    fn nonnegative_input(&mut self, version: &'static Version, call: &mut Call, name: &str) -> Result<()> {
+    fn nonnegative_input(&mut self, version: &'static Version, call: &mut NodeCall, name: &str) -> Result<()> {
         let Some(at) = version.inputs.iter().position(|port| port.name == name) else { return Ok(()) };
         let Some(axes) = call.optional(at).and_then(|value| self.constant_ints(value)) else { return Ok(()) };
         if axes.iter().all(|axis| *axis >= 0) {
@@ -77,7 +77,7 @@ impl Builder {
     }
 
     /// The rank of the first input.
-    fn rank_of(&self, call: &Call) -> Result<i64> {
+    fn rank_of(&self, call: &NodeCall) -> Result<i64> {
         self.rank(call.input(0)?)
     }
 }

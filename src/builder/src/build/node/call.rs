@@ -8,7 +8,7 @@ use aten2onnx_onnx::schema::{Default, Version};
 
 /// A call in one form of an operator. Literals are already tensors.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct NodeCall {
     /// The operator.
     pub op: &'static str,
     /// The version of the schema that the call is written for.
@@ -23,7 +23,7 @@ pub struct Call {
     pub lower: Option<(u32, LowerFn)>,
 }
 
-impl Call {
+impl NodeCall {
     /// A required input.
     pub fn input(&self, i: usize) -> Result<Value> {
         let name = || self.form.inputs.get(i).map_or("?", |p| p.name);

@@ -2,7 +2,7 @@
 
 use crate::build::node::Inferred;
 use crate::build::node::legalise::Casts;
-use crate::build::{Builder, Call, Event};
+use crate::build::{Builder, Event, NodeCall};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::Result;
 use aten2onnx_core::sym::SymInt;
@@ -20,7 +20,7 @@ impl Builder {
         &mut self,
         schema: &'static Op,
         version: &'static Version,
-        mut call: Call,
+        mut call: NodeCall,
         inferred: &Inferred,
     ) -> Result<Vec<Value>> {
         if version.deprecated {
@@ -49,7 +49,7 @@ impl Builder {
         values.into_iter().zip(dtypes).map(|(v, dtype)| self.cast(v, dtype)).collect()
     }
 
-    fn check_ports(&self, version: &'static Version, call: &Call) -> Result<()> {
+    fn check_ports(&self, version: &'static Version, call: &NodeCall) -> Result<()> {
         if let Some(i) = (0..call.inputs.len()).find(|i| version.input_port(*i).is_none()) {
             return Err(call.fault(self, format!("takes no more than {i} inputs")));
         }
@@ -65,7 +65,7 @@ impl Builder {
 
     /// The attributes to write. Omits attributes that equal the default of this version; writes those that equal the
     /// default of the caller's version.
-    fn native_attrs(&self, version: &'static Version, call: &mut Call) -> Result<Vec<(&'static str, Attr)>> {
+    fn native_attrs(&self, version: &'static Version, call: &mut NodeCall) -> Result<Vec<(&'static str, Attr)>> {
         let mut given = std::mem::take(&mut call.attrs);
         let mut attrs = Vec::with_capacity(given.len());
         let meant = |name: &str| call.form.attribute(name).and_then(|a| a.default);
@@ -126,7 +126,7 @@ impl Builder {
     }
 
     /// Whether the outputs follow from constants and weights alone. A body may read any value.
-    pub(crate) fn is_folded_call(&self, call: &Call, attrs: &[(&'static str, Attr)]) -> bool {
+    pub(crate) fn is_folded_call(&self, call: &NodeCall, attrs: &[(&'static str, Attr)]) -> bool {
         let mut inputs = call.inputs.iter().flatten().peekable();
         inputs.peek().is_some()
             && inputs.all(|input| self.data(*input).is_folded)
@@ -135,7 +135,7 @@ impl Builder {
 
     fn push(
         &mut self,
-        call: Call,
+        call: NodeCall,
         attrs: Vec<(&'static str, Attr)>,
         types: Vec<Type>,
         contents: &[Option<Vec<SymInt>>],

@@ -1,7 +1,7 @@
 //! Dtypes that a version does not support: the node is wrapped in casts to a dtype that holds every value.
 
 use crate::build::target::ABSENT;
-use crate::build::{Builder, Call};
+use crate::build::{Builder, NodeCall};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::facts::wider;
@@ -20,7 +20,7 @@ pub(crate) struct Casts {
 
 impl Builder {
     /// Whether a version supports the dtypes of a call's inputs, and its sequences and optionals.
-    pub(crate) fn takes_types(&self, version: &'static Version, call: &Call, outputs: &[Type]) -> bool {
+    pub(crate) fn takes_types(&self, version: &'static Version, call: &NodeCall, outputs: &[Type]) -> bool {
         let set_of = |port: Option<&Port>| port.and_then(|port| version.types.get(usize::from(port.ty)));
         let whole = |ty: &Type, port: Option<&Port>| {
             ty.is_tensor() || ty.is_unknown() || set_of(port).is_none_or(|set| set.others)
@@ -37,7 +37,7 @@ impl Builder {
     }
 
     /// The casts that a call needs in a version.
-    pub(crate) fn legalise(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Result<Casts> {
+    pub(crate) fn legalise(&self, schema: &'static Op, version: &'static Version, call: &NodeCall) -> Result<Casts> {
         self.check_variables(version, call)?;
         let mut casts = Casts::default();
         for (i, value, port, set) in self.tensors(version, call) {
@@ -65,7 +65,7 @@ impl Builder {
     }
 
     /// Checks that the version supports the sequences and optionals of the call.
-    pub(crate) fn check_kinds(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Result<()> {
+    pub(crate) fn check_kinds(&self, schema: &'static Op, version: &'static Version, call: &NodeCall) -> Result<()> {
         for (i, value) in call.inputs.iter().enumerate() {
             let Some(ty) = value.map(|value| self.ty(value)).filter(|ty| !ty.is_tensor() && !ty.is_unknown()) else {
                 continue;
@@ -98,7 +98,7 @@ impl Builder {
     }
 
     /// Whether the runtime has no kernel for a call, not even for wider dtypes.
-    pub(crate) fn has_no_kernel(&self, version: &'static Version, call: &Call) -> bool {
+    pub(crate) fn has_no_kernel(&self, version: &'static Version, call: &NodeCall) -> bool {
         let Some(avoided) = self.limits.avoided.get(call.op) else { return false };
         *avoided == ABSENT
             || self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)).any(
@@ -110,7 +110,7 @@ impl Builder {
     }
 
     /// The dtype of a call that the runtime was measured to lack or to get wrong, and that no wider dtype replaces.
-    pub(crate) fn missing_dtype(&self, schema: &'static Op, call: &Call) -> Option<(&'static Missing, Dtype)> {
+    pub(crate) fn missing_dtype(&self, schema: &'static Op, call: &NodeCall) -> Option<(&'static Missing, Dtype)> {
         let measured = self.limits.measured.get(schema.name)?;
         let version = schema.at(self.target_of(schema.name))?;
         let first = version.input_port(0)?.ty;
@@ -133,7 +133,7 @@ impl Builder {
     }
 
     /// Whether a node of a converted model should change because the runtime has no kernel for it.
-    pub(crate) fn avoids(&self, version: &'static Version, call: &Call) -> bool {
+    pub(crate) fn avoids(&self, version: &'static Version, call: &NodeCall) -> bool {
         let mut tensors =
             self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)).map(|(_, v, ..)| v);
         let is_absent = self.limits.avoided.get(call.op) == Some(&ABSENT);
@@ -145,7 +145,7 @@ impl Builder {
     }
 
     /// A wider dtype to compute in, or a narrower one if the runtime has no wide kernels.
-    fn wider_kernel(&self, call: &Call, port: &Port, set: &TypeSet, dtype: Dtype) -> Option<Dtype> {
+    fn wider_kernel(&self, call: &NodeCall, port: &Port, set: &TypeSet, dtype: Dtype) -> Option<Dtype> {
         let is_kept = |to: Dtype| to != Dtype::Int32 || !self.limits.widens_int32;
         let kernel =
             |to: &Dtype| set.has(*to) && is_kept(*to) && (!is_variable(port, set) || self.has_kernel(call.op, *to));
@@ -154,7 +154,7 @@ impl Builder {
     }
 
     /// Two dtypes for one type variable are an error of the rule.
-    fn check_variables(&self, version: &'static Version, call: &Call) -> Result<()> {
+    fn check_variables(&self, version: &'static Version, call: &NodeCall) -> Result<()> {
         let mut seen: [Option<(Dtype, &'static str)>; 16] = [None; 16];
         for (_, value, port, set) in self.tensors(version, call).filter(|(_, _, port, set)| is_variable(port, set)) {
             let dtype = self.dtype(value);
@@ -175,7 +175,7 @@ impl Builder {
     fn tensors<'a>(
         &'a self,
         version: &'static Version,
-        call: &'a Call,
+        call: &'a NodeCall,
     ) -> impl Iterator<Item = (usize, Value, &'static Port, &'static TypeSet)> + 'a {
         call.inputs.iter().enumerate().filter_map(|(i, value)| {
             let value = (*value).filter(|v| self.ty(*v).is_tensor())?;
@@ -201,7 +201,7 @@ impl Builder {
 }
 
 /// Whether the input may be cast. The input of a Cast may not, nor inputs whose types a body fixes.
-fn may_be_cast(call: &Call, port: &Port) -> bool {
+fn may_be_cast(call: &NodeCall, port: &Port) -> bool {
     call.op != "Cast" && (port.kind != PortKind::Variadic || port.homogeneous)
 }
 

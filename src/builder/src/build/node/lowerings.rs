@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::build::{Args, Builder, Call};
+use crate::build::{Args, Builder, NodeCall};
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::graph::Value;
 use aten2onnx_onnx::schema::pattern::Fusion;
@@ -16,7 +16,7 @@ use aten2onnx_onnx::targets::Avoid;
 pub const AVOIDED: u32 = u32::MAX;
 
 /// A generated `lower` or `raise`. Returns the outputs in the order of the schema, possibly fewer.
-pub type LowerFn = fn(&mut Builder, &Call) -> Result<Vec<Value>>;
+pub type LowerFn = fn(&mut Builder, &NodeCall) -> Result<Vec<Value>>;
 
 /// A table of lowerings and upward rules.
 pub trait Lowerings: fmt::Debug + Send + Sync {
@@ -27,13 +27,13 @@ pub trait Lowerings: fmt::Debug + Send + Sync {
     fn is_same(&self, op: &str, to: u32) -> bool;
 
     /// Runs the lowering of a call's operator. Returns the outputs in the order of the schema, possibly fewer.
-    fn call(&self, before: u32, cx: &mut Builder, call: &Call) -> Result<Vec<Value>>;
+    fn call(&self, before: u32, cx: &mut Builder, call: &NodeCall) -> Result<Vec<Value>>;
 
     /// Whether there is a `raise OP from N`.
     fn has_raise(&self, op: &str, from: u32) -> bool;
 
     /// Runs the upward rule of a call's operator. Returns the outputs in the order of the schema, possibly fewer.
-    fn raise(&self, from: u32, cx: &mut Builder, call: &Call) -> Result<Vec<Value>>;
+    fn raise(&self, from: u32, cx: &mut Builder, call: &NodeCall) -> Result<Vec<Value>>;
 
     /// What its `fuse` rules look for.
     fn fusions(&self) -> &[Fusion] {
@@ -76,7 +76,7 @@ pub(crate) enum Lowering {
 }
 
 impl Lowering {
-    pub(crate) fn call(&self, before: u32, cx: &mut Builder, call: &Call) -> Result<Vec<Value>> {
+    pub(crate) fn call(&self, before: u32, cx: &mut Builder, call: &NodeCall) -> Result<Vec<Value>> {
         match self {
             Lowering::Function(lower) => lower(cx, call),
             Lowering::Table(lowerings) => lowerings.call(before, cx, call),

@@ -16,7 +16,7 @@ use crate::build::complex::ComplexCall;
 use crate::build::emitted::Became;
 use crate::build::fold::{LIMIT, SMALL};
 use crate::build::node::lowerings::{AVOIDED, LowerFn, Lowering};
-use crate::build::{Builder, Call, Event, In};
+use crate::build::{Builder, Event, In, NodeCall};
 use crate::infer;
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::sym::SymInt;
@@ -60,18 +60,18 @@ impl Step {
 
 /// The form of a call's arguments: the inputs and attributes of an ONNX operator change between versions.
 #[derive(Debug, Clone, Copy)]
-pub struct Form {
+pub struct OperatorForm {
     before: u32,
     lower: Option<(u32, LowerFn)>,
 }
 
-impl Form {
+impl OperatorForm {
     /// The form of the newest version.
-    pub const NEWEST: Form = Form { before: u32::MAX, lower: None };
+    pub const NEWEST: OperatorForm = OperatorForm { before: u32::MAX, lower: None };
 
     /// The form of the version before an opset.
-    pub fn before(opset: u32) -> Form {
-        Form { before: opset, lower: None }
+    pub fn before(opset: u32) -> OperatorForm {
+        OperatorForm { before: opset, lower: None }
     }
 
     /// The version with this form.
@@ -80,8 +80,8 @@ impl Form {
     }
 
     /// The same form with a lowering for opsets before `since`: exporters for one opset call it directly.
-    pub fn lowered_by(self, since: u32, lower: LowerFn) -> Form {
-        Form { lower: Some((since, lower)), ..self }
+    pub fn lowered_by(self, since: u32, lower: LowerFn) -> OperatorForm {
+        OperatorForm { lower: Some((since, lower)), ..self }
     }
 }
 
@@ -94,12 +94,12 @@ impl Builder {
         attrs: Vec<(&'static str, Attr)>,
         outputs: usize,
     ) -> Result<Vec<Value>> {
-        self.node_in(Form::NEWEST, op, inputs, attrs, outputs)
+        self.node_in(OperatorForm::NEWEST, op, inputs, attrs, outputs)
     }
 
     /// A node with one output, in the newest form of its operator.
     pub fn node1(&mut self, op: &'static str, inputs: Vec<In>, attrs: Vec<(&'static str, Attr)>) -> Result<Value> {
-        self.node1_in(Form::NEWEST, op, inputs, attrs)
+        self.node1_in(OperatorForm::NEWEST, op, inputs, attrs)
     }
 
     /// The elements of `yes` where a condition holds, and those of `no` elsewhere. All three broadcast.
@@ -110,7 +110,7 @@ impl Builder {
     /// A node with one output in the given form.
     pub fn node1_in(
         &mut self,
-        form: Form,
+        form: OperatorForm,
         op: &'static str,
         inputs: Vec<In>,
         attrs: Vec<(&'static str, Attr)>,
@@ -135,7 +135,7 @@ impl Builder {
     /// A node in the given form. Returns exactly `outputs` values.
     pub fn node_in(
         &mut self,
-        form: Form,
+        form: OperatorForm,
         op: &'static str,
         inputs: Vec<In>,
         attrs: Vec<(&'static str, Attr)>,
@@ -168,14 +168,14 @@ impl Builder {
 
     fn node_of(
         &mut self,
-        form: Form,
+        form: OperatorForm,
         op: &'static str,
         inputs: Vec<In>,
         attrs: Vec<(&'static str, Attr)>,
         outputs: usize,
         (place, noted): (Option<usize>, &mut Option<usize>),
     ) -> Result<Vec<Value>> {
-        let Form { before, lower } = form;
+        let OperatorForm { before, lower } = form;
         let found = schema::find(op).and_then(|s| Some((s, form.version(s)?)));
         let (schema, form) = found.ok_or_else(|| self.fault(format!("there is no operator `{op}` before {before}")))?;
         let inputs = self.literals(op, form, inputs)?;
@@ -184,10 +184,10 @@ impl Builder {
             return self.complex_node(&ComplexCall { before, op: schema.name, form, inputs, attrs, outputs });
         }
         let attrs = attrs.into_iter().map(|(name, attr)| Ok((name, self.checked(op, attr)?))).collect::<Result<_>>()?;
-        self.call(schema, Call { op: schema.name, form, inputs, attrs, outputs, lower })
+        self.call(schema, NodeCall { op: schema.name, form, inputs, attrs, outputs, lower })
     }
 
-    fn call(&mut self, schema: &'static Op, call: Call) -> Result<Vec<Value>> {
+    fn call(&mut self, schema: &'static Op, call: NodeCall) -> Result<Vec<Value>> {
         self.check_inputs(&call)?;
         if let Some(value) = self.elided(&call) {
             return Ok(vec![value]);
@@ -222,7 +222,7 @@ impl Builder {
     }
 
     /// Writes a call with the operators of the target.
-    fn written(&mut self, schema: &'static Op, call: Call, inferred: &Inferred) -> Result<Vec<Value>> {
+    fn written(&mut self, schema: &'static Op, call: NodeCall, inferred: &Inferred) -> Result<Vec<Value>> {
         let step = self.step(schema, &call, &inferred.types)?;
         if let (Some(emitted), Some(became)) = (self.trace.emitted_mut(), step.became()) {
             emitted.note_step(became);
@@ -249,7 +249,7 @@ impl Builder {
     }
 
     /// Values of another body or of no body are an error of the rule.
-    pub(crate) fn check_inputs(&self, call: &Call) -> Result<()> {
+    pub(crate) fn check_inputs(&self, call: &NodeCall) -> Result<()> {
         for value in call.inputs.iter().flatten() {
             self.check_visible(*value)?;
         }
@@ -257,7 +257,7 @@ impl Builder {
     }
 
     /// Infers the types and contents of a call's outputs.
-    pub(crate) fn infer(&self, call: &Call) -> Result<Inferred> {
+    pub(crate) fn infer(&self, call: &NodeCall) -> Result<Inferred> {
         let inputs: Vec<Option<infer::TypedInput<'_>>> =
             call.inputs.iter().map(|v| v.map(|v| self.typed_input(v))).collect();
         let types = infer::infer(self, call.op, call.form, &inputs, &call.attrs, call.outputs, self.limits.opset)
@@ -292,7 +292,7 @@ impl Builder {
     }
 
     /// Walks down the versions until one is native or has a lowering. `types` are the output types.
-    pub(crate) fn step(&self, schema: &'static Op, call: &Call, types: &[Type]) -> Result<Step> {
+    pub(crate) fn step(&self, schema: &'static Op, call: &NodeCall, types: &[Type]) -> Result<Step> {
         if let Some(step) = self.tracked_step(schema, call) {
             return Ok(step);
         }
@@ -311,7 +311,7 @@ impl Builder {
     }
 
     /// The same for the versions of the operator. If it is to be avoided, only older versions are considered.
-    fn step_of_version(&self, schema: &'static Op, call: &Call, types: &[Type], avoided: bool) -> Result<Step> {
+    fn step_of_version(&self, schema: &'static Op, call: &NodeCall, types: &[Type], avoided: bool) -> Result<Step> {
         let target = self.target_of(schema.name);
         let in_force = schema.at(target).filter(|v| v.since > call.form.since && !avoided);
         if let Some(version) = in_force {
@@ -348,7 +348,7 @@ impl Builder {
     }
 
     /// An operator of sequences whose input is not in the graph, at any opset: its lowering for opsets without sequences.
-    fn tracked_step(&self, schema: &'static Op, call: &Call) -> Option<Step> {
+    fn tracked_step(&self, schema: &'static Op, call: &NodeCall) -> Option<Step> {
         let first = schema.versions.first()?;
         let is_tracked = call.inputs.iter().flatten().any(|value| self.is_bundle(*value));
         let lower = is_tracked.then(|| self.lower_of(schema.name, first, None))??;
@@ -356,7 +356,7 @@ impl Builder {
     }
 
     /// A call in a form older than the target's: it is kept if the versions in between mean the same.
-    fn upgrade_step(&self, schema: &'static Op, version: &'static Version, call: &Call) -> Step {
+    fn upgrade_step(&self, schema: &'static Op, version: &'static Version, call: &NodeCall) -> Step {
         let between = schema.versions.iter().filter(|v| v.since > call.form.since && v.since <= version.since);
         let mut same = between
             .into_iter()
@@ -372,7 +372,7 @@ impl Builder {
         schema: &'static Op,
         version: &'static Version,
         older: Option<&'static Version>,
-        call: &Call,
+        call: &NodeCall,
         types: &[Type],
     ) -> Result<Option<Lowering>> {
         let difference = self.difference(schema.name, version);
@@ -393,7 +393,7 @@ impl Builder {
         &mut self,
         lower: Lowering,
         since: u32,
-        call: &Call,
+        call: &NodeCall,
         inferred: &Inferred,
     ) -> Result<Vec<Value>> {
         self.trace.event(Event::Lower(call.op, since));
@@ -418,7 +418,13 @@ impl Builder {
     }
 
     /// After a lowering refused a call: the lowerings to older opsets may replace what a `lower OP avoided` cannot.
-    fn lowered_otherwise(&mut self, since: u32, error: Error, call: &Call, inferred: &Inferred) -> Result<Vec<Value>> {
+    fn lowered_otherwise(
+        &mut self,
+        since: u32,
+        error: Error,
+        call: &NodeCall,
+        inferred: &Inferred,
+    ) -> Result<Vec<Value>> {
         let Some(schema) = schema::find(call.op).filter(|_| error.kind == Kind::Unsupported) else { return Err(error) };
         if since == AVOIDED
             && let Ok(Step::Lower(older, before)) = self.step_of_version(schema, call, &inferred.types, true)
@@ -432,7 +438,7 @@ impl Builder {
     fn nested(
         &mut self,
         rule: &str,
-        call: &Call,
+        call: &NodeCall,
         run: impl FnOnce(&mut Builder) -> Result<Vec<Value>>,
     ) -> Result<Vec<Value>> {
         if self.lowerings.depth >= MAX_DEPTH {
@@ -453,7 +459,7 @@ impl Builder {
         &mut self,
         mut values: Vec<Value>,
         rule: &str,
-        call: &Call,
+        call: &NodeCall,
         inferred: &Inferred,
     ) -> Result<Vec<Value>> {
         values.truncate(call.outputs);
@@ -487,7 +493,7 @@ struct StepDown<'a> {
     builder: &'a Builder,
     version: &'static Version,
     older: &'static Version,
-    call: &'a Call,
+    call: &'a NodeCall,
     /// The types of its outputs.
     types: &'a [Type],
 }
@@ -502,7 +508,7 @@ impl plan::Known for StepDown<'_> {
     }
 }
 
-fn fits_older(version: &'static Version, older: &'static Version, call: &Call) -> bool {
+fn fits_older(version: &'static Version, older: &'static Version, call: &NodeCall) -> bool {
     let attrs = call.attrs.iter().all(|(name, attr)| {
         let default = || version.attribute(name).and_then(|a| a.default);
         older.attribute(name).is_some() || default().is_some_and(|d| d.is(attr))

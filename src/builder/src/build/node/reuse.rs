@@ -1,6 +1,6 @@
 //! Reuses cheap nodes instead of making them twice: shape arithmetic and casts.
 
-use crate::build::{Builder, Call};
+use crate::build::{Builder, NodeCall};
 use aten2onnx_onnx::graph::{Attr, Value};
 use aten2onnx_onnx::schema::{self, Shared};
 
@@ -14,7 +14,7 @@ pub(crate) struct Key {
 
 impl Builder {
     /// The key of a call that may be shared.
-    pub(crate) fn reuse_key(&self, call: &Call) -> Option<Key> {
+    pub(crate) fn reuse_key(&self, call: &NodeCall) -> Option<Key> {
         let on_sizes = || call.inputs.iter().flatten().all(|v| self.content(*v).is_some());
         let is_shared = match schema::facts(call.op).shared {
             Shared::Never => false,

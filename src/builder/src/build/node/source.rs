@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::build::node::{Inferred, Step};
-use crate::build::{Builder, Call};
+use crate::build::{Builder, NodeCall};
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_core::sym::SymInt;
 use aten2onnx_onnx::graph::{Attr, Body, Constant, Graph, Node, Source, Type, Value};
@@ -39,12 +39,12 @@ pub struct Known {
 }
 
 impl SourceNode {
-    fn call(&self, schema: &'static Op, form: &'static Version) -> Call {
+    fn call(&self, schema: &'static Op, form: &'static Version) -> NodeCall {
         let mut inputs = self.known.clone();
         while inputs.last() == Some(&None) {
             inputs.pop();
         }
-        Call { op: schema.name, form, inputs, attrs: self.attrs.clone(), outputs: self.declared.len(), lower: None }
+        NodeCall { op: schema.name, form, inputs, attrs: self.attrs.clone(), outputs: self.declared.len(), lower: None }
     }
 }
 
@@ -110,12 +110,12 @@ impl Builder {
 
     /// Restores the original inputs of a node of which only the version changes. Old opsets need constant axes, to make
     /// them nonnegative.
-    fn with_own_inputs(&self, node: &SourceNode, call: Call) -> Call {
+    fn with_own_inputs(&self, node: &SourceNode, call: NodeCall) -> NodeCall {
         if self.limits.opset < 11 {
             return call;
         }
         let inputs = node.inputs.iter().take(call.inputs.len()).copied().collect();
-        Call { inputs, ..call }
+        NodeCall { inputs, ..call }
     }
 
     /// Whether the node can stay unchanged: the target has the same version, or one that differs only in types that it
@@ -200,7 +200,7 @@ impl Builder {
     }
 
     /// Constants that equal the results of a call, if known.
-    fn known_results(&mut self, call: &Call, inferred: &Inferred) -> Vec<Option<Value>> {
+    fn known_results(&mut self, call: &NodeCall, inferred: &Inferred) -> Vec<Option<Value>> {
         if let Some(value) = self.elided(call).filter(|value| self.constant_of(*value).is_some()) {
             return vec![Some(value)];
         }
@@ -212,7 +212,7 @@ impl Builder {
 }
 
 /// A model may contain unknown attributes; rules were checked at build time.
-fn known_attributes(call: &Call) -> Result<()> {
+fn known_attributes(call: &NodeCall) -> Result<()> {
     let Some((name, _)) = call.attrs.iter().find(|(name, _)| call.form.attribute(name).is_none()) else {
         return Ok(());
     };

@@ -4,7 +4,7 @@
 
 use crate::build::node::lowerings::Lowerings;
 use crate::build::node::{Inferred, Step};
-use crate::build::{Builder, Call, Event};
+use crate::build::{Builder, Event, NodeCall};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::Value;
 use aten2onnx_onnx::schema::plan::Difference;
@@ -16,7 +16,7 @@ impl Builder {
         &mut self,
         schema: &'static Op,
         version: &'static Version,
-        call: &Call,
+        call: &NodeCall,
         inferred: &Inferred,
     ) -> Result<Vec<Value>> {
         let mut upgraded = call.clone();
@@ -47,7 +47,13 @@ impl Builder {
         self.native(schema, version, upgraded, &inferred)
     }
 
-    fn raised(&mut self, raises: &dyn Lowerings, from: u32, call: &Call, inferred: &Inferred) -> Result<Vec<Value>> {
+    fn raised(
+        &mut self,
+        raises: &dyn Lowerings,
+        from: u32,
+        call: &NodeCall,
+        inferred: &Inferred,
+    ) -> Result<Vec<Value>> {
         self.trace.event(Event::Raise(call.op, from));
         let rule = format!("raise {} from {from}", call.op);
         let values = self.nested(&rule, call, |cx| raises.raise(from, cx, call))?;
@@ -58,7 +64,7 @@ impl Builder {
     }
 }
 
-fn not_upgraded(call: &Call, since: u32) -> Error {
+fn not_upgraded(call: &NodeCall, since: u32) -> Error {
     let (op, form) = (call.op, call.form.since);
     Error::unsupported(format!("`{op}` of opset {form} cannot be upgraded to opset {since}: its meaning changed"))
 }

@@ -7,7 +7,7 @@ use super::super::transposes::{joined, perm, transposed};
 use super::{cast_again, number, own_input, takes, uncast};
 use aten2onnx_onnx::graph::{Attr, Node, Value};
 
-pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(in super::super) fn fuse_attention(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     match node.op {
         "MatMul" if cx.has("Attention") => unfused(cx, node),
         "Attention" => grouped(cx, node),

@@ -11,7 +11,7 @@ use aten2onnx_onnx::graph::{Attr, Node, Value};
 /// From `[N, length, heads, features]` to `[N, heads, length, features]`, and back.
 const SWAP: [i64; 4] = [0, 2, 1, 3];
 
-pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(in super::super) fn fuse_heads(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let joined = node.outputs.first().copied().flatten().filter(|_| node.op == "Reshape")?;
     let turned = own_input(cx, node.input(0)?, "Transpose").filter(|turned| is_swap(cx, turned))?;
     let (y, narrowed) = uncast(cx, turned.input(0)?)?;

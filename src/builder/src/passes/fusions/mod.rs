@@ -7,9 +7,9 @@ mod attention;
 mod heads;
 mod rotary;
 
-pub(super) use attention::apply as attention;
-pub(super) use heads::apply as heads;
-pub(super) use rotary::apply as rotary;
+pub(super) use attention::fuse_attention;
+pub(super) use heads::fuse_heads;
+pub(super) use rotary::fuse_rotary_embedding;
 
 use super::rewriter::Rewriter;
 use crate::build::Scalar;

@@ -22,7 +22,7 @@ enum Order {
     Pairs,
 }
 
-pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(in super::super) fn fuse_rotary_embedding(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     match node.op {
         "Add" if cx.has("RotaryEmbedding") => whole(cx, node),
         "Concat" if cx.has("RotaryEmbedding") => partial(cx, node),

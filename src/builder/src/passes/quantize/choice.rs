@@ -89,10 +89,10 @@ struct Candidate {
 }
 
 /// Where the bytes of a weight are: tied weights have the same.
-type Place = (usize, i64, usize);
+type WeightPlace = (usize, i64, usize);
 
 /// Blocks by the place, the sizes and the strides of their rows.
-type SharedBlocks = FxHashMap<(Place, Vec<i64>, Vec<i64>), Arc<QuantizedBlocks>>;
+type SharedBlocks = FxHashMap<(WeightPlace, Vec<i64>, Vec<i64>), Arc<QuantizedBlocks>>;
 
 impl Choices {
     /// Decides for all weights.
@@ -103,7 +103,7 @@ impl Choices {
         let candidates = candidates(builder, &reading);
         let mut patterns = Skipped::of(&wanted.skip);
         // By the place: why it stays, if it does.
-        let mut left: FxHashMap<Place, Option<Left>> = FxHashMap::default();
+        let mut left: FxHashMap<WeightPlace, Option<Left>> = FxHashMap::default();
         for candidate in &candidates {
             let skipped = patterns.has(&candidate.weight.name, &candidate.sites);
             let why = if skipped { Some(Left::Asked) } else { left_as_it_is(&reading, candidate, wanted) };
@@ -202,7 +202,7 @@ fn weight(builder: &Builder, value: Value) -> Option<Weight> {
     }
 }
 
-fn place(weight: &Weight) -> Place {
+fn place(weight: &Weight) -> WeightPlace {
     let bytes = weight.storage.bytes();
     match weight.storage.is_computed() {
         true => (weight.storage.address(), 0, 0),
@@ -232,7 +232,7 @@ impl Chosen {
     fn of(
         candidate: &Candidate,
         wanted: &WeightQuantization,
-        place: Place,
+        place: WeightPlace,
         shared: &mut SharedBlocks,
     ) -> Option<Chosen> {
         let weight = &candidate.weight;

@@ -18,7 +18,7 @@ use crate::passes::rewriter::Rewriter;
 const MIDDLE: i64 = 128;
 
 /// The result of a node of float32 by integers, if its weight has one scale for each column or channel.
-pub(super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(super) fn multiply_integers(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let choices = Arc::clone(cx.choices.as_ref()?);
     let (x, result) = (node.input(0)?, node.outputs.first().copied().flatten()?);
     if !choices.is_dynamic || cx.dtype(x) != Dtype::Float32 || cx.dtype(result) != Dtype::Float32 {

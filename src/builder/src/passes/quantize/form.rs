@@ -16,9 +16,9 @@ use crate::passes::rewriter::Rewriter;
 const FOUR_BITS: i64 = 21;
 
 /// Gives a node its quantized weight.
-pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(in super::super) fn quantize_node(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let at = port(node)?;
-    if let Some(found) = super::dynamic::apply(cx, node) {
+    if let Some(found) = super::dynamic::multiply_integers(cx, node) {
         return Some(found);
     }
     let weight = node.input(at)?;

@@ -19,11 +19,11 @@ use aten2onnx_core::weights::{CodeFormat, ScaleSearch};
 
 use super::dead::live_nodes;
 use super::fuse::Fusions;
-use super::rewriter::{Rewriter, Rule};
-use super::{LAST, MAX_ROUNDS, Passes, RULES, quantized};
+use super::rewriter::{Pass, Rewriter};
+use super::{LAST_PASSES, MAX_ROUNDS, PASSES, Passes, quantized};
 use crate::build::Builder;
 pub(super) use choice::Choices;
-pub(super) use form::apply;
+use form::quantize_node;
 
 /// The first opset with float8.
 const FLOAT8_OPSET: i64 = 19;
@@ -54,8 +54,8 @@ pub enum BlockLength {
     Of(i64),
 }
 
-/// The rules that only write what is quantized.
-const WRITING: &[Rule] = &[quantized::nbits, quantized::lookup];
+/// The passes that only write what is quantized.
+const WRITING: &[Pass] = &[quantized::multiply_nbits, quantized::look_up_rows];
 
 impl Passes {
     /// Quantizes the weights of a builder's graph, and returns what to know of it, for people.
@@ -75,21 +75,23 @@ impl Passes {
         };
         let mut rewriter = Rewriter::new(builder, self, &fusions, &nodes);
         rewriter.choices = Some(Arc::clone(&choices));
-        rewriter.run(nodes, &[apply]);
+        rewriter.run(nodes, &[quantize_node]);
         // Sums of integers that are scaled later overflow half precision.
-        let is_wide = |rule: &Rule| wanted.half.is_none() || !std::ptr::fn_addr_eq(*rule, quantized::columns as Rule);
-        let rules: Vec<Rule> = if self.level == 0 { WRITING } else { RULES }.iter().copied().filter(is_wide).collect();
+        let is_wide =
+            |pass: &Pass| wanted.half.is_none() || !std::ptr::fn_addr_eq(*pass, quantized::scale_columns as Pass);
+        let passes: Vec<Pass> =
+            if self.level == 0 { WRITING } else { PASSES }.iter().copied().filter(is_wide).collect();
         for _ in 0..MAX_ROUNDS {
             let nodes = live_nodes(builder);
             let mut rewriter = Rewriter::new(builder, self, &fusions, &nodes);
             rewriter.choices = Some(Arc::clone(&choices));
-            if rewriter.run(nodes, &rules) == 0 {
+            if rewriter.run(nodes, &passes) == 0 {
                 break;
             }
         }
-        for rules in [LAST, &[]] {
+        for passes in [LAST_PASSES, &[]] {
             let nodes = live_nodes(builder);
-            Rewriter::new(builder, self, &fusions, &nodes).run(nodes, rules);
+            Rewriter::new(builder, self, &fusions, &nodes).run(nodes, passes);
             tied::tie(builder);
         }
         Ok(told::notes(&choices, wanted))

@@ -12,7 +12,7 @@ use aten2onnx_onnx::graph::{Constant, Node, Value};
 const MIDDLE: i64 = 128;
 
 /// The dequantization of a quantization with the same known parameters.
-pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(in super::super) fn unsigned_activations(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if !cx.builder.quantized().unsigned || node.op != "DequantizeLinear" {
         return None;
     }

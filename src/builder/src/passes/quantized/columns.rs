@@ -8,7 +8,7 @@ use super::{Dequantized, range, stored};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Node, Value};
 
-pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(in super::super) fn scale_columns(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let can = !cx.builder.has_target() || !cx.builder.quantized().matmul.is_empty();
     if cx.passes.keep_weights || !can {
         return None;

@@ -9,7 +9,7 @@ use crate::build::{Scalar, decode};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Constant, Node, Value};
 
-pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(in super::super) fn quantize_convolutions(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if cx.passes.keep_weights || !has_integer_forms(cx) || node.op != "QuantizeLinear" {
         return None;
     }

@@ -19,7 +19,7 @@ const BLOCKS: RangeInclusive<i64> = 16..=256;
 /// Of blocks with more bits, the operator rounds the other operand to 8 bits.
 const MOST_BITS_OF_BLOCKS: u32 = 4;
 
-pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(in super::super) fn fuse_experts(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let widths = cx.builder.quantized().experts;
     if cx.passes.keep_weights || widths.is_empty() || node.op != "ReduceSum" || node.int("keepdims") != Some(0) {
         return None;

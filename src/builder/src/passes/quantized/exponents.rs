@@ -19,7 +19,7 @@ const BIAS: i64 = 127;
 /// The byte of NaN.
 const NAN: i64 = 255;
 
-pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(in super::super) fn raise_exponents(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let result = node.outputs.first().copied().flatten()?;
     if cx.passes.keep_weights || cx.builder.opset() < NATIVE || cx.dtype(result) != Dtype::Float32 {
         return None;

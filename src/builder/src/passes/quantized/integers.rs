@@ -20,7 +20,7 @@ const STEPS: usize = 400;
 const SMALL: u64 = 1 << 10;
 
 /// A weight of the integers that a value holds, with 8 bits for each; None if it is no such value.
-pub(super) fn of(cx: &Rewriter<'_>, value: Value) -> Option<Weight> {
+pub(super) fn weight_of(cx: &Rewriter<'_>, value: Value) -> Option<Weight> {
     let node = cx.producer(value)?;
     let can = cx.dtype(value).is_int() || cx.dtype(value).is_float();
     if !can || !OPERATORS.contains(&node.op) {

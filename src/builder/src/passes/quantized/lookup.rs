@@ -12,7 +12,7 @@ use aten2onnx_onnx::graph::{Attr, Node, Value};
 /// The numbers of integers that may have a common scale.
 const BLOCKS: std::ops::RangeInclusive<i64> = 16..=i64::MAX;
 
-pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(in super::super) fn look_up_rows(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let widths = cx.builder.quantized().gather;
     if cx.passes.keep_weights || widths.is_empty() || node.op != "Gather" || node.int("axis").unwrap_or(0) != 0 {
         return None;

@@ -19,18 +19,18 @@ mod rows;
 mod spread;
 mod tables;
 
-pub(super) use activations::apply as activations;
-pub(super) use columns::apply as columns;
-pub(super) use convolutions::apply as convolutions;
-pub(super) use experts::apply as experts;
-pub(super) use exponents::apply as exponents;
-pub(super) use lookup::apply as lookup;
-pub(super) use narrow::apply as narrow;
-pub(super) use nbits::apply as nbits;
-pub(super) use packed::apply as packed;
-pub(super) use products::apply as products;
-pub(super) use raise::apply as raise;
-pub(super) use tables::apply as tables;
+pub(super) use activations::unsigned_activations;
+pub(super) use columns::scale_columns;
+pub(super) use convolutions::quantize_convolutions;
+pub(super) use experts::fuse_experts;
+pub(super) use exponents::raise_exponents;
+pub(super) use lookup::look_up_rows;
+pub(super) use narrow::narrow_integers;
+pub(super) use nbits::multiply_nbits;
+pub(super) use packed::pack_integers;
+pub(super) use products::multiply_integers;
+pub(super) use raise::raise_dequantization;
+pub(super) use tables::look_up_tables;
 
 use aten2onnx_core::axes::counted_from_start;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub(super) struct Dequantized {
 impl Dequantized {
     /// What computes a value that has no other users, if it is a dequantized weight.
     pub(super) fn of(cx: &Rewriter<'_>, value: Value) -> Option<Dequantized> {
-        of(cx, value, DEPTH)
+        value_of(cx, value, DEPTH)
     }
 
     /// What a node computes.
@@ -104,7 +104,7 @@ fn viewed(weight: &Weight, view: impl Fn(&Weight) -> Option<Weight>) -> Option<W
     made.weight(weight.dtype, &sizes)
 }
 
-fn of(cx: &Rewriter<'_>, value: Value, depth: usize) -> Option<Dequantized> {
+fn value_of(cx: &Rewriter<'_>, value: Value, depth: usize) -> Option<Dequantized> {
     let node = cx.producer(value).filter(|_| cx.is_read_once(value))?.clone();
     of_node(cx, &node, depth)
 }
@@ -112,7 +112,7 @@ fn of(cx: &Rewriter<'_>, value: Value, depth: usize) -> Option<Dequantized> {
 fn of_node(cx: &Rewriter<'_>, node: &Node, depth: usize) -> Option<Dequantized> {
     let result = node.outputs.first().copied().flatten()?;
     let sizes = cx.known_sizes(result)?;
-    let inner = |i: usize| depth.checked_sub(1).and_then(|depth| of(cx, node.input(i)?, depth));
+    let inner = |i: usize| depth.checked_sub(1).and_then(|depth| value_of(cx, node.input(i)?, depth));
     match node.op {
         "DequantizeLinear" => of_operator(cx, node, &sizes),
         "Mul" => of_product(cx, node, &sizes),
@@ -195,14 +195,14 @@ fn is_difference(cx: &Rewriter<'_>, value: Value) -> bool {
 
 /// The integers of a weight, or those that a model unpacks from one.
 fn codes_of(cx: &Rewriter<'_>, value: Value) -> Option<Weight> {
-    own_weight(cx, value).filter(|codes| codes.dtype.is_int()).or_else(|| integers::of(cx, value))
+    own_weight(cx, value).filter(|codes| codes.dtype.is_int()).or_else(|| integers::weight_of(cx, value))
 }
 
 /// Integers that a model casts to floats, or floats without fractions.
 fn whole_numbers(cx: &Rewriter<'_>, value: Value) -> Option<Weight> {
     let inner = own(cx, value, "Cast").and_then(|cast| cast.input(0)).unwrap_or(value);
     if cx.dtype(inner).is_int() {
-        return weight(cx, inner).filter(|zero| zero.dtype.is_int()).or_else(|| integers::of(cx, inner));
+        return weight(cx, inner).filter(|zero| zero.dtype.is_int()).or_else(|| integers::weight_of(cx, inner));
     }
     let constant = super::constants::known(cx, value)?;
     let numbers = decode(constant.dtype, constant.bytes())?;

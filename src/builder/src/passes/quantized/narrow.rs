@@ -14,7 +14,7 @@ use aten2onnx_onnx::graph::{Node, Value};
 /// Smaller weights stay as they are.
 const SMALLEST: u64 = 64;
 
-pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(in super::super) fn narrow_integers(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if cx.passes.keep_weights {
         return None;
     }

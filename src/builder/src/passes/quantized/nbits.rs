@@ -13,7 +13,7 @@ use aten2onnx_onnx::graph::{Attr, Node, Value};
 /// The smallest and the largest number of integers with a common scale.
 const BLOCKS: std::ops::RangeInclusive<i64> = 16..=256;
 
-pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(in super::super) fn multiply_nbits(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if cx.passes.keep_weights || cx.builder.quantized().matmul.is_empty() {
         return None;
     }

@@ -18,7 +18,7 @@ const NATIVE: [(u32, u32); 2] = [(21, 4), (25, 2)];
 /// Smaller weights stay as they are.
 const SMALLEST: u64 = 1 << 10;
 
-pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(in super::super) fn pack_integers(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let opset = cx.builder.opset();
     let result = node.outputs.first().copied().flatten()?;
     let can = node.op == "DequantizeLinear" || (node.op == "Cast" && cx.dtype(result).is_float());

@@ -14,7 +14,7 @@ const INTEGERS: i64 = 10;
 /// The difference between an unsigned and a signed integer of 8 bits.
 const MIDDLE: i64 = 128;
 
-pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(in super::super) fn multiply_integers(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if cx.builder.opset() < INTEGERS {
         return None;
     }

@@ -10,7 +10,7 @@ use super::{Dequantized, range, same_dtype};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::graph::{Attr, Node, Value};
 
-pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(in super::super) fn raise_dequantization(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     if cx.passes.keep_weights || !matches!(node.op, "Flatten" | "Mul" | "Reshape" | "Squeeze" | "Unsqueeze") {
         return None;
     }

@@ -20,7 +20,7 @@ const LARGEST: i64 = 15;
 /// The nodes between masks or shifts and the integers that are looked up.
 const DEPTH: usize = 8;
 
-pub(in super::super) fn apply(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+pub(in super::super) fn look_up_tables(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
     let result = node.outputs.first().copied().flatten()?;
     if cx.passes.keep_weights || !matches!(node.op, "BitCast" | "Cast") || !cx.dtype(result).is_float() {
         return None;

@@ -72,7 +72,7 @@ impl Interpreter<'_, '_> {
         let own = self.sizes_of(node, "input").filter(|sizes| sizes.len() == 3)?;
         let states = self.recorder.metas.get(state)?.sizes.as_slice();
         let (batch, of_state) = (own.get(axis)?, states.get(1)?);
-        self.differ(batch, of_state).then(|| self.burnt_in(node, [states, own], [of_state, batch]))
+        self.differ(batch, of_state).then(|| self.fixed_size_error(node, [states, own], [of_state, batch]))
     }
 
     /// Symbolic sizes are not expanded to numbers.
@@ -82,7 +82,7 @@ impl Interpreter<'_, '_> {
         let wanted: Vec<SymInt> = wanted.iter().map(|size| SymInt::from(known(size).unwrap_or(-1))).collect();
         let pairs = own.iter().rev().zip(wanted.iter().rev());
         let (size, number) = pairs.into_iter().find(|(size, number)| **number != -1 && self.differ(size, number))?;
-        Some(self.burnt_in(node, [&wanted, own], [number, size]))
+        Some(self.fixed_size_error(node, [&wanted, own], [number, size]))
     }
 
     /// All tensors have the same sizes but for the axis along which they are joined.
@@ -98,7 +98,7 @@ impl Interpreter<'_, '_> {
         rest.iter().filter(|sizes| sizes.len() == first.len()).find_map(|sizes| {
             let mut pairs = first.iter().zip(*sizes).enumerate();
             let (_, (a, b)) = pairs.find(|(index, (a, b))| Some(*index) != axis && self.differ(a, b))?;
-            Some(self.burnt_in(node, [sizes, first], [a, b]))
+            Some(self.fixed_size_error(node, [sizes, first], [a, b]))
         })
     }
 
@@ -106,7 +106,7 @@ impl Interpreter<'_, '_> {
         let name = if short(&node.target) == "bmm" { ("self", "mat2") } else { ("batch1", "batch2") };
         let (one, other) = (self.sizes_of(node, name.0)?, self.sizes_of(node, name.1)?);
         let (a, b) = (one.first()?, other.first()?);
-        self.differ(a, b).then(|| self.burnt_in(node, [other, one], [a, b]))
+        self.differ(a, b).then(|| self.fixed_size_error(node, [other, one], [a, b]))
     }
 
     /// Sizes from the last one on are equal, or 1.
@@ -120,7 +120,7 @@ impl Interpreter<'_, '_> {
         rest.iter().find_map(|sizes| {
             let mut pairs = first.iter().rev().zip(sizes.iter().rev());
             let (a, b) = pairs.find(|(a, b)| **a != 1 && **b != 1 && self.differ(a, b))?;
-            Some(self.burnt_in(node, [sizes, first], [a, b]))
+            Some(self.fixed_size_error(node, [sizes, first], [a, b]))
         })
     }
 

@@ -29,7 +29,7 @@ impl Interpreter<'_, '_> {
                 return Ok(());
             }
             self.suspect_covering(node, &own, &wanted);
-            return Err(self.burnt_in(node, [&wanted, &own], [&asked.sub(&asked), &count]));
+            return Err(self.fixed_size_error(node, [&wanted, &own], [&asked.sub(&asked), &count]));
         };
         let others = wanted.iter().enumerate().filter(|(index, _)| *index != open).map(|(_, size)| size);
         let others: SymInt = others.product();
@@ -45,7 +45,7 @@ impl Interpreter<'_, '_> {
         // A size that does not divide for all values is a contradiction.
         let is_exact = rest.mul(&others).sub(&count) == 0;
         match is_suspect && !is_exact && self.is_of_inputs(&count) && self.is_traced() {
-            true => Err(self.burnt_in(node, [&wanted, &own], [&others, &count])),
+            true => Err(self.fixed_size_error(node, [&wanted, &own], [&others, &count])),
             false => Ok(()),
         }
     }

@@ -1,6 +1,6 @@
 //! Decides what is inside of a function: an attribute or constant that all calls give alike. What differs stays what each call gives.
 //!
-//! Outer functions are settled first: what an inner one is given is then either known or given to the outer one.
+//! Outer functions come first: what an inner one is given is then either known or given to the outer one.
 
 use rustc_hash::FxHashMap;
 
@@ -10,8 +10,8 @@ use crate::proto::{AttributeProto, NodeProto, TensorProto};
 /// A place where a function is called: the index of a class, or none for the main graph, and the position of the node.
 type Site = (Option<usize>, usize);
 
-/// Settles all functions; `nodes` are those of the main graph, `constants` are outside.
-pub fn settle(nodes: &mut [NodeProto], classes: &mut [Class], constants: &FxHashMap<String, TensorProto>) {
+/// Moves into all functions what their calls give alike; `nodes` are those of the main graph, `constants` are outside.
+pub fn fix_equal(nodes: &mut [NodeProto], classes: &mut [Class], constants: &FxHashMap<String, TensorProto>) {
     let by_name: FxHashMap<(String, String), usize> =
         classes.iter().enumerate().map(|(index, class)| ((class.domain.clone(), class.name.clone()), index)).collect();
     let called = |node: &NodeProto| by_name.get(&(node.domain().to_owned(), node.op_type().to_owned())).copied();
@@ -29,8 +29,8 @@ pub fn settle(nodes: &mut [NodeProto], classes: &mut [Class], constants: &FxHash
         }
     }
     for (index, sites) in sites.iter().enumerate().rev() {
-        settle_slots(nodes, classes, index, sites);
-        settle_constants(nodes, classes, index, sites, constants);
+        fix_attributes(nodes, classes, index, sites);
+        fix_constants(nodes, classes, index, sites, constants);
     }
 }
 
@@ -48,7 +48,7 @@ fn node_mut<'a>(nodes: &'a mut [NodeProto], classes: &'a mut [Class], site: Site
     }
 }
 
-fn settle_slots(nodes: &mut [NodeProto], classes: &mut [Class], index: usize, sites: &[Site]) {
+fn fix_attributes(nodes: &mut [NodeProto], classes: &mut [Class], index: usize, sites: &[Site]) {
     let (places, names) = (classes[index].form.slot_places(), classes[index].slots.clone());
     for (slot, ((at, attribute), name)) in places.into_iter().zip(names).enumerate() {
         let mut values = Vec::with_capacity(sites.len());
@@ -79,7 +79,7 @@ fn settle_slots(nodes: &mut [NodeProto], classes: &mut [Class], index: usize, si
     }
 }
 
-fn settle_constants(
+fn fix_constants(
     nodes: &mut [NodeProto],
     classes: &mut [Class],
     index: usize,

@@ -109,7 +109,7 @@ impl Interpreter<'_, '_> {
     }
 
     /// The error for two shapes that cannot both be right. `sizes` are those that contradict.
-    pub(super) fn burnt_in(&self, node: &Node, shapes: [&[SymInt]; 2], sizes: [&SymInt; 2]) -> Error {
+    pub(super) fn fixed_size_error(&self, node: &Node, shapes: [&[SymInt]; 2], sizes: [&SymInt; 2]) -> Error {
         let [one, other] = shapes.map(shown);
         let message = format!(
             "the trace has a size of its example as a number: `{}` puts {one} together with a tensor of {other}",
