@@ -26,7 +26,7 @@ from .runs import Arguments, Run, first_sizes, recorded as run_once, sizes_apart
 from .same import Parted, same_but_for_copies, takes_other_side, united
 from .shadows import shadows_of
 from .steady import check_steady, kept_generators
-from .turns import NoBothSides
+from .turns import NoBothSides, Turns
 from .work import is_heavy, is_long
 
 _log = logging.getLogger(__name__)
@@ -204,7 +204,14 @@ def recorded(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int]
     if not _has_both(arguments):
         return run_once(model, arguments, sizes, kept, replace)
     arguments.both.is_static = lambda value, axis: value.source is not None and value.source[0] == "input" and axis not in arguments.axes[value.source[1]]
-    return recorded_both(lambda turns: run_once(model, arguments, sizes, kept, replace, turns=turns), arguments.both)
+
+    def record(turns: Turns) -> Run:
+        run = run_once(model, arguments, sizes, kept, replace, turns=turns)
+        if arguments.reach.most is None:  # with other answers a `while` may have no end
+            arguments.reach.start(run.recorder.made)
+        return run
+
+    return recorded_both(record, arguments.both)
 
 
 def checks_of_sides(model: torch.nn.Module, arguments: Arguments, rules: tuple[str, ...], decomposed: Iterable[str]) -> list[Any]:
