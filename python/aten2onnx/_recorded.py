@@ -277,11 +277,19 @@ def _capture_turned(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
         CaptureError: The model takes a branch that depends on a size or on data, and nothing decides it.
         NotRecorded: Another way of capture may do.
     """
+    few: dict[tuple[str, int], OpenBranch] = {}
     while True:
         try:
             return _capture_once(model, name, wanted, sums, rules, opset, both)
         except OpenBranch as error:
-            new, loops = both_sides_of(error.lines) - both.lines, loops_of(error) - both.loops
+            if error.few is not None and {error.few} < both.loops:
+                # A loop over the images of a batch, beside those over what is found in them: it may have a fixed number of turns.
+                few[error.few] = error
+                both.loops -= {error.few}
+                continue
+            new, loops = both_sides_of(error.lines) - both.lines, loops_of(error) - both.loops - set(few)
+            if few and not (new or loops):
+                raise next(iter(few.values())) from None
             natural = both_sides_of(error.lines) & both.lines if error.was_taken else frozenset()
             if wanted.branches != "both" or not (new or loops or natural - both.natural):
                 explain(error, both)
@@ -321,6 +329,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             _log.debug("not on both sides", exc_info=True)
             refused = branch_error(str(error), error.line, [error.branch] if error.branch is not None else ())
             refused.help = error.help or refused.help
+            refused.few = error.few
             raise refused from None
         except Exception as error:  # PyTorch passes on whatever the model raises.
             _log.debug("not recorded: %s", error, exc_info=True)

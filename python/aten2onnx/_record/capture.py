@@ -299,8 +299,8 @@ def _with_turns(model: torch.nn.Module, arguments: Arguments, kept: list[Any], r
         run = recorded(model, arguments, first_sizes(arguments), kept, replace)
         arguments.reach.start(run.recorder.made)
         return run
-    except FewTurns as error:
-        few = error
+    except FewTurns as known:
+        few = known
     arguments.reach.start(0)
     for sizes in sizes_to_try(arguments) if arguments.sizes else ():
         if arguments.reach.is_beyond(sizes):
@@ -309,15 +309,17 @@ def _with_turns(model: torch.nn.Module, arguments: Arguments, kept: list[Any], r
             return recorded(model, arguments, sizes, kept, replace)
         except (Unrecorded, NoBothSides):
             raise
-        except Exception as error:  # whatever the model raises at sizes that it does not take
-            _log.debug("the model does not run at %s: %s", sizes, error)
-            arguments.reach.note(error, sizes)
+        except Exception as failure:  # whatever the model raises at sizes that it does not take
+            _log.debug("the model does not run at %s: %s", sizes, failure)
+            arguments.reach.note(failure, sizes)
     found = _with_other_data(model, arguments, kept, replace)
     if found is not None:
         return found
-    raise NoBothSides(
+    error = NoBothSides(
         "a loop makes too few turns at all sizes that were tried to compare them", few.line, "give an example for which it makes at least three turns: a larger size, or data in which the model finds something"
     )
+    error.few = None if few.line is None else few.line.place
+    raise error
 
 
 def _with_other_data(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run | None:

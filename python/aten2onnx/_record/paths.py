@@ -24,9 +24,6 @@ from .slotted import Unwritten
 from .tensors import Tracked, Value, scalar_value
 from .turns import NoBothSides, Turns, raises
 
-#: So many runs find the ways through the turns of loops.
-MOST_RUNS = 16
-
 _ITEM = torch.ops.aten._local_scalar_dense.default
 
 
@@ -179,9 +176,7 @@ def _recorded_once(record: Record, both: Both) -> Run:
     turns = lambda forced, wanted=None, without=None: Turns(both.lines, forced, both.is_static, wanted, both.loops, without, both.more, both.changing, both.least)  # noqa: E731
     is_held = both.held == both.lines or bool(both.loops)
     for care in [Care.MOST if both.loops else both.care] if is_held else Care:
-        # Turns with many ways through them are written down as such after that.
-        most = min(both.max_runs, MOST_RUNS) if both.loops else both.max_runs
-        explorer = Explorer(record, turns, most, care, not both.is_another)
+        explorer = Explorer(record, turns, both.max_runs, care, not both.is_another)
         explorer.ends_at = lambda line, error: both.ends_at_gap and both.is_gap(line.place, error)
         first = explorer.recorded(turns(()))
         asked = first.recorder.turns.asked.values()  # type: ignore[union-attr]

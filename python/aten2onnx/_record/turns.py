@@ -34,6 +34,8 @@ class NoBothSides(Exception):
         self.help = help
         #: The line of a branch that may have both sides.
         self.branch: Any = None
+        #: The place of a loop that makes too few turns to compare them.
+        self.few: tuple[str, int] | None = None
 
 
 def check_depth(line: Any) -> None:

@@ -118,6 +118,7 @@ impl Builder {
             }
             self.bind_sizes(value, false);
         }
+        self.bind_recorded(value, other);
         Ok(())
     }
 }
