@@ -78,8 +78,8 @@ class Explorer:
 
     def __init__(self, record: Record, turns: Callable[..., Turns], max_runs: int, care: Care, compares: bool = True) -> None:
         self.compares = compares
-        #: Lines of loops that were compared with a run without their turns.
-        self.compared: set[tuple[str, int]] = set()
+        #: Lines of loops that were compared with a run without their turns, and whether that is the same.
+        self.compared: dict[tuple[str, int], bool] = {}
         self.record = record
         self.turns = turns
         self.max_runs = max_runs
@@ -134,10 +134,11 @@ class Explorer:
         answers = tuple(question.answer for question in turns.asked.values())
         for rolling in self.merger.rolled if self.compares else []:
             loop = rolling.loop
-            if rolling.depth or rolling.first or loop.line.place in self.compared:
+            if rolling.depth or rolling.first:
                 continue
-            self.compared.add(loop.line.place)
-            if self._is_same_without(rolling, path, answers):
+            if loop.line.place not in self.compared:
+                self.compared[loop.line.place] = self._is_same_without(rolling, path, answers)
+            if self.compared[loop.line.place]:
                 continue
             count = rolling.item.count
             if not isinstance(count, Number) or is_from_data(count):
