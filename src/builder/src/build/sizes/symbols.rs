@@ -152,18 +152,6 @@ impl Builder {
         }
     }
 
-    /// Records the symbols of a recorded type that its value does not have, because its own sizes are better known: they may stand in what is computed from it.
-    pub(crate) fn bind_recorded(&mut self, value: Value, recorded: &Type) {
-        let own = self.ty(value).shape().map(<[SymInt]>::len);
-        let Some(shape) = recorded.shape().filter(|shape| Some(shape.len()) == own) else { return };
-        for (axis, size) in shape.iter().enumerate() {
-            let Some(symbol) = size.as_symbol().filter(|_| !size.has_anonymous()) else { continue };
-            if self.bound(symbol).is_none() {
-                self.bind(symbol, Bound::At(Binding::Dim(value, axis)));
-            }
-        }
-    }
-
     fn bind(&mut self, symbol: &str, bound: Bound) {
         self.scope_mut().bindings.insert(Arc::from(symbol), bound);
     }

@@ -118,7 +118,6 @@ impl Builder {
             }
             self.bind_sizes(value, false);
         }
-        self.bind_recorded(value, other);
         Ok(())
     }
 }
