@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -25,6 +26,9 @@ ROUNDS = 8
 
 #: So many inputs are tried for both sides of branches, and so many runs find them, where dimensions are left to the model: with all of them, and with some.
 TRIES_OF_ALL, TRIES, RUNS = 8, 2, 16
+
+#: Two results without elements, the first of the file.
+_EMPTY_OF_ANOTHER_TYPE = re.compile(r"is torch\.(\w+)\[0\], and torch\.(\w+)\[0\]")
 
 _ONES = f"a dynamic dimension has the size 1 in the example: {HELP}"
 
@@ -410,6 +414,9 @@ def _another(found: str, both: Any) -> OpenBranch:
     lines = [made.line for made in (*both.rolled, *both.made)]
     error = branch_error(f"the branches and loops of the model are another program at other inputs ({found})", lines[0] if lines else None, ())
     error.is_another = True  # type: ignore[attr-defined]
+    kinds = _EMPTY_OF_ANOTHER_TYPE.search(found)
+    if kinds is not None and kinds[1] != kinds[2]:
+        error.help = f"PyTorch gives a tensor of an empty list the type {kinds[2]}: write the type where the list becomes a tensor, as in `torch.tensor(places, dtype=torch.{kinds[1]})`"
     return error
 
 

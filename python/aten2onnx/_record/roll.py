@@ -230,7 +230,8 @@ class Roller:
         number = number_of(loop.count)
         if number is None or self.recorder.loops.without == loop.number:  # type: ignore[union-attr]
             return []
-        if self.depth or self.recorder.turns is None or not self.recorder.turns.forced:
+        turns = self.recorder.turns
+        if self.depth or turns is None or not (turns.may_have_none and turns.forced):
             raise FewTurns(loop.line)
         return [Ask(Question("int", self.reference(number), 0, loop.line, True, 0))]
 

@@ -84,6 +84,8 @@ class Turns:
         lengths: dict[Any, Any] | None = None,
         roll: int | None = None,
     ) -> None:
+        #: Whether loops may make no turn on sides that the inputs do not take.
+        self.may_have_none = False
         self.roll = roll
         self.lowered = lowered
         self.lengths: dict[Any, Any] = {} if lengths is None else lengths
