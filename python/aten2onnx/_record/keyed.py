@@ -12,6 +12,7 @@ import torch
 from .numbers import number_of, plain
 from .picked import picked_of
 from .recorder import Recorder
+from .tensors import Tracked
 
 #: What stands in a text in place of its number.
 _HOLE = "\0"
@@ -56,13 +57,13 @@ def _found(structure: Any, find: Callable[[str], Any], names: list[Any], text: C
     choices = _choices(names, text, parts, place) if len(numbers) == 1 else {}
     if now not in choices or len(choices) > _MOST:
         return find(text(*parts))
-    tests = [partial(lambda value: parts[place] == value, value) for value in choices.values()]
+    tests: list[Callable[[], Any]] = [partial(lambda value: parts[place] == value, value) for value in choices.values()]
     return picked_of(structure, [find(name) for name in choices], tests)
 
 
 def _is_element(part: Any) -> bool:
     recorder = Recorder.current
-    return isinstance(part, torch.Tensor) and part.numel() == 1 and recorder is not None and not recorder.is_fixed(part)
+    return isinstance(part, Tracked) and part.numel() == 1 and recorder is not None and not recorder.is_fixed(part)
 
 
 def _choices(names: list[Any], text: Callable[..., str], parts: tuple[Any, ...], place: int) -> dict[str, int]:
