@@ -18,12 +18,14 @@ class OpenBranch(CaptureError):
         loops: The lines of loops that may be recorded turn by turn.
         sizes: Choices of sizes at which branches go the other way by themselves.
         was_taken: Whether the model ran at these sizes.
+        few: The place of a loop that makes too few turns to compare them.
     """
 
     lines: list[Any]
     loops: list[Any]
     sizes: list[dict[str, int]]
     was_taken: bool
+    few: tuple[str, int] | None = None
 
 
 def both_sides_of(lines: Iterable[Any]) -> frozenset[tuple[str, int]]:

@@ -28,12 +28,20 @@ _ONLY_AT_ONE = re.compile(r"(\w+) (?:>= 2|> 1|!= 1)")
 RANGE = "range"
 
 
+def _ways(line: Any) -> str:
+    """What to do about a branch."""
+    from ._record.places import calling_itself
+
+    name = None if line is None else calling_itself(*line.place)
+    return _WAYS if name is None else f"`{name}` calls itself, and a file has no such function: if a size or data decide how often, write a loop in place of the calls; otherwise {_WAYS}"
+
+
 def branch_error(message: str, line: Any, lines: Any = None, loops: Any = (), sizes: Any = ()) -> OpenBranch:
     """The error of a branch. `lines` are those of all branches that both sides may be recorded of, `loops` those of loops that may be recorded turn by turn, and
     `sizes` those at which it goes the other way."""
     place = [str(line)] if line is not None else []
     has_text = line is None or bool(line.text)
-    error = OpenBranch(message if has_text else message.replace(": ``", ""), place=place, help=_WAYS if has_text else _NO_TEXT, source_line=place[0] if place else None)
+    error = OpenBranch(message if has_text else message.replace(": ``", ""), place=place, help=_ways(line) if has_text else _NO_TEXT, source_line=place[0] if place else None)
     error.lines = ([] if line is None else [line]) if lines is None else list(lines)
     error.loops = [line for line in loops if line is not None]
     error.sizes, error.was_taken = list(sizes), False

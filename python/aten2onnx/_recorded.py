@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -25,6 +26,9 @@ ROUNDS = 8
 
 #: So many inputs are tried for both sides of branches, and so many runs find them, where dimensions are left to the model: with all of them, and with some.
 TRIES_OF_ALL, TRIES, RUNS = 8, 2, 16
+
+#: Two results without elements, the first of the file.
+_EMPTY_OF_ANOTHER_TYPE = re.compile(r"is torch\.(\w+)\[0\], and torch\.(\w+)\[0\]")
 
 _ONES = f"a dynamic dimension has the size 1 in the example: {HELP}"
 
@@ -277,11 +281,19 @@ def _capture_turned(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
         CaptureError: The model takes a branch that depends on a size or on data, and nothing decides it.
         NotRecorded: Another way of capture may do.
     """
+    few: dict[tuple[str, int], OpenBranch] = {}
     while True:
         try:
             return _capture_once(model, name, wanted, sums, rules, opset, both)
         except OpenBranch as error:
-            new, loops = both_sides_of(error.lines) - both.lines, loops_of(error) - both.loops
+            if error.few is not None and {error.few} < both.loops:
+                # A loop over the images of a batch, beside those over what is found in them: it may have a fixed number of turns.
+                few[error.few] = error
+                both.loops -= {error.few}
+                continue
+            new, loops = both_sides_of(error.lines) - both.lines, loops_of(error) - both.loops - set(few)
+            if few and not (new or loops):
+                raise next(iter(few.values())) from None
             natural = both_sides_of(error.lines) & both.lines if error.was_taken else frozenset()
             if wanted.branches != "both" or not (new or loops or natural - both.natural):
                 explain(error, both)
@@ -321,6 +333,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             _log.debug("not on both sides", exc_info=True)
             refused = branch_error(str(error), error.line, [error.branch] if error.branch is not None else ())
             refused.help = error.help or refused.help
+            refused.few = error.few
             raise refused from None
         except Exception as error:  # PyTorch passes on whatever the model raises.
             _log.debug("not recorded: %s", error, exc_info=True)
@@ -401,6 +414,9 @@ def _another(found: str, both: Any) -> OpenBranch:
     lines = [made.line for made in (*both.rolled, *both.made)]
     error = branch_error(f"the branches and loops of the model are another program at other inputs ({found})", lines[0] if lines else None, ())
     error.is_another = True  # type: ignore[attr-defined]
+    kinds = _EMPTY_OF_ANOTHER_TYPE.search(found)
+    if kinds is not None and kinds[1] != kinds[2]:
+        error.help = f"PyTorch gives a tensor of an empty list the type {kinds[2]}: write the type where the list becomes a tensor, as in `torch.tensor(places, dtype=torch.{kinds[1]})`"
     return error
 
 

@@ -8,6 +8,7 @@ from torch import nn
 
 import aten2onnx
 from aten2onnx._record.bounded import Bounded, Reach, TooManyCalls
+from aten2onnx._record.recorder import Recorder
 
 SMALL = (2, 3, 5, 7)
 
@@ -66,3 +67,33 @@ def test_a_run_ends_after_so_many_calls() -> None:
     except TooManyCalls:
         ended = True
     assert ended
+
+
+class Endless(nn.Module):
+    """No end where the sum is negative."""
+
+    def forward(self, x):
+        step, count = 1, 0
+        if x.sum() < 0:
+            step = 0
+        while count < 5:
+            x = x + 1
+            count += step
+        return x
+
+
+def test_a_side_without_an_end_is_ended(monkeypatch) -> None:
+    known, calls = Recorder.call, 0
+
+    def counted(*args):
+        nonlocal calls
+        calls += 1
+        if calls > 300_000:
+            raise SystemExit("no end")
+        return known(*args)
+
+    monkeypatch.setattr(Recorder, "call", counted)
+    program = aten2onnx.export(Endless().eval(), (torch.rand(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    for size in SMALL:
+        x = torch.rand(size, 4)
+        torch.testing.assert_close(program(x)[0], Endless()(x))

@@ -64,3 +64,47 @@ def test_a_side_of_a_branch_takes_few_runs(kind, most, count, monkeypatch) -> No
     program = aten2onnx.export(kind(count).eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
     assert program.report.operators["If"] == count
     assert len(number) - FIRST <= most * 2 * count
+
+
+class Kept(nn.Module):
+    """A loop over what is kept, which makes no turn on one side of a branch before it."""
+
+    def forward(self, x):
+        rows = x[x[:, 0] > 0]
+        if rows.numel() == 0:
+            places = torch.empty((0,), dtype=torch.int64)
+        else:
+            places = torch.where(rows[:, 0] >= rows.mean())[0]
+        rows = rows[places]
+        out = torch.zeros(len(rows), 4)
+        for i in range(len(rows)):
+            out[i, :] = rows[i].cumsum(0) * 2
+        return out, rows.sum(0)
+
+
+class KeptByOther(nn.Module):
+    """The loop makes no turn on the other side at the example, and does at other data."""
+
+    def forward(self, x, y):
+        rows = x[x[:, 0] > (-5 if y.sum() > 0 else 1.5)]
+        out = torch.zeros(len(rows), 4)
+        for i in range(len(rows)):
+            out[i, :] = rows[i].cumsum(0) * 2
+        return out
+
+
+def test_a_loop_without_turns_on_one_side() -> None:
+    torch.manual_seed(0)
+    program = aten2onnx.export(Kept().eval(), (torch.rand(8, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    for x in (torch.randn(1, 4), -torch.rand(5, 4), torch.rand(9, 4), torch.randn(20, 4)):
+        for got, want in zip(program(x), Kept()(x), strict=True):
+            torch.testing.assert_close(got, want)
+
+
+def test_a_loop_without_turns_at_the_example_only() -> None:
+    torch.manual_seed(0)
+    example = (torch.rand(8, 4), torch.rand(9))
+    program = aten2onnx.export(KeptByOther().eval(), example, dynamic_shapes={"x": {0: "n"}, "y": {0: "m"}}, capture="record")
+    for x in (torch.randn(1, 4) * 3, torch.rand(5, 4), torch.randn(20, 4) * 3):
+        for y in (torch.rand(3), -torch.rand(12)):
+            torch.testing.assert_close(program(x, y)[0], KeptByOther()(x, y))

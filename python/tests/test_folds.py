@@ -333,6 +333,30 @@ class Depth(Net):
 @pytest.mark.parametrize("kind", [Halves, Depth])
 def test_a_function_that_calls_itself_without_end_is_refused_soon(kind) -> None:
     begin = time.process_time()
-    with pytest.raises(aten2onnx.CaptureError, match=r"test_folds\.py"):
+    with pytest.raises(aten2onnx.CaptureError, match=r"test_folds\.py") as error:
         aten2onnx.export(kind().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    if kind is Halves:
+        assert "`half` calls itself" in (error.value.help or "")
     assert time.process_time() - begin < 30
+
+
+class Limits(nn.Module):
+    """The largest and smallest of tensors without dimensions and numbers: values, and no branches."""
+
+    def forward(self, x):
+        count = max((x > 0).sum(), 1)
+        low = max((x[:, 0] > 0).sum() - 2, 0)
+        high = min(low + 3, x.shape[0])
+        near = min(x.max(), x.min() + 1, 2.5)
+        return x / count, x[low:high], x * near + max([x[0, 0], x[0, 1]]), x * max(0, x.sum() * float("nan"))
+
+
+def test_extremes_of_tensors_without_dimensions_are_no_branches() -> None:
+    torch.manual_seed(0)
+    program = aten2onnx.export(Limits().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    assert "If" not in program.report.operators
+    for size in (1, 2, 3, 5, 9):
+        for sign in (1, -1, 3, 0):
+            x = torch.randn(size, 4) * sign
+            for got, want in zip(program(x), Limits()(x), strict=True):
+                torch.testing.assert_close(got, want, equal_nan=True)

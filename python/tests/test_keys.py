@@ -133,7 +133,45 @@ class Digits(nn.Module):
         return x * len(str(x.shape[0] * 3))
 
 
-@pytest.mark.parametrize("kind", [ByFormat, ByTensor, ByText, Digits])
+class Padded(nn.Module):
+    """Names that a size chooses, with zeros before the number, beside others that no number makes."""
+
+    def __init__(self):
+        super().__init__()
+        self.heads = nn.ModuleDict({f"head{i:02d}_a": nn.Linear(4, 4) for i in range(3)} | {"head_a": nn.ReLU(), "head+1_a": nn.ReLU()})
+
+    def forward(self, x):
+        return self.heads[f"head{x.shape[0] % 3:02d}_a"](x)
+
+
+class Scaled(nn.Module):
+    """Parameters and buffers of a turn's own."""
+
+    def __init__(self):
+        super().__init__()
+        self.scales = nn.ParameterDict({f"w_{i}": nn.Parameter(torch.randn(4)) for i in range(4)})
+        self.register_buffer("shift0", torch.ones(4))
+        self.register_buffer("shift1", torch.zeros(4) - 1)
+
+    def forward(self, x):
+        rows = []
+        for i in range(x.shape[0]):
+            rows.append(x[i] * self.scales[f"w_{x[i].argmax()}"] + getattr(self, "shift" + str(i % 2)))
+        return torch.stack(rows)
+
+
+@pytest.mark.parametrize("kind", [ByFormat, ByText, Padded, Scaled])
+def test_what_is_found_by_text_of_a_number_is_chosen_by_the_number(kind) -> None:
+    torch.manual_seed(0)
+    model = kind().eval()
+    program = aten2onnx.export(model, (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    for size in (1, 2, 3, 5, 7, 9):
+        for _ in range(4):
+            x = torch.randn(size, 4)
+            torch.testing.assert_close(program(x)[0], model(x), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [ByTensor, Digits])
 def test_text_of_numbers_that_a_model_goes_on_with_is_refused_with_its_line(kind) -> None:
     with pytest.raises(aten2onnx.CaptureError, match=r"(?s)makes text of .*test_keys\.py"):
         aten2onnx.export(kind().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")

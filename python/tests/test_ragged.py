@@ -277,3 +277,10 @@ def test_other_lists_are_refused_with_their_line(kind) -> None:
     torch.manual_seed(0)
     with pytest.raises(aten2onnx.CaptureError, match=r"test_ragged\.py"):
         aten2onnx.export(kind().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+
+
+def test_the_type_of_an_empty_list_is_said() -> None:
+    torch.manual_seed(0)
+    with pytest.raises(aten2onnx.CaptureError) as error:
+        aten2onnx.export(Alike().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    assert "dtype=torch.int64" in (error.value.help or "")

@@ -20,13 +20,13 @@ from .fakes import IsFake, NoElements, run_plainly
 from .graph import Recorded, program_of
 from .keep import composites, kept_whole
 from .numbers import is_from_data
-from .paths import Both, recorded_both
+from .paths import Both, GapAtEmpty, recorded_both
 from .recorder import Unrecorded
 from .runs import Arguments, Run, first_sizes, recorded as run_once, sizes_apart, sizes_to_try, sizes_together, summed
 from .same import Parted, same_but_for_copies, takes_other_side, united
 from .shadows import shadows_of
 from .steady import check_steady, kept_generators
-from .turns import NoBothSides
+from .turns import NoBothSides, Turns
 from .work import is_heavy, is_long
 
 _log = logging.getLogger(__name__)
@@ -204,7 +204,14 @@ def recorded(model: torch.nn.Module, arguments: Arguments, sizes: dict[str, int]
     if not _has_both(arguments):
         return run_once(model, arguments, sizes, kept, replace)
     arguments.both.is_static = lambda value, axis: value.source is not None and value.source[0] == "input" and axis not in arguments.axes[value.source[1]]
-    return recorded_both(lambda turns: run_once(model, arguments, sizes, kept, replace, turns=turns), arguments.both)
+
+    def record(turns: Turns) -> Run:
+        run = run_once(model, arguments, sizes, kept, replace, turns=turns)
+        if arguments.reach.most is None:  # with other answers a `while` may have no end
+            arguments.reach.start(run.recorder.made)
+        return run
+
+    return recorded_both(record, arguments.both)
 
 
 def checks_of_sides(model: torch.nn.Module, arguments: Arguments, rules: tuple[str, ...], decomposed: Iterable[str]) -> list[Any]:
@@ -217,24 +224,42 @@ def checks_of_sides(model: torch.nn.Module, arguments: Arguments, rules: tuple[s
 
 def _first_run(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run:
     """The run that the program is made of: at the example, or at sizes or data at which both sides of all branches can be run, if there are any."""
-    first = _with_turns(model, arguments, kept, replace)
-    both = arguments.both
+    both, tried = arguments.both, False
+    if _has_both(arguments):
+        both.ends_if_empty = True
+    try:
+        first = _with_turns(model, arguments, kept, replace)
+    except GapAtEmpty as gap:
+        tried, both.ends_if_empty = True, False
+        run = _with_other_inputs(model, arguments, gap.run, kept, replace)
+        if run is not None:
+            return run
+        first = _with_turns(model, arguments, kept, replace)
+    finally:
+        if both is not None:
+            both.ends_if_empty = False
     if not _has_both(arguments) or not both.has_gaps:
         return first
     failures, made = both.failures, both.made
-    for leaves, sizes in islice(_inputs_to_try(arguments, first), both.max_tries):
+    run = None if tried else _with_other_inputs(model, arguments, first, kept, replace)
+    if run is not None:
+        return run
+    both.failures, both.made = failures, made
+    return first
+
+
+def _with_other_inputs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: list[Any], replace: Any) -> Run | None:
+    """The run at other sizes or data at which both sides of all branches can be run; None if none is found."""
+    for leaves, sizes in islice(_inputs_to_try(arguments, first), arguments.both.max_tries):
         run = _gapless(model, arguments, leaves, sizes, kept, replace)
         if run is not None:
             return run
-    if first.recorder.has_empty_masks:
-        arguments.is_filled = True
-        run = _gapless(model, arguments, arguments.leaves, first_sizes(arguments), kept, replace)
-        if run is not None:
-            arguments.is_changed = True
-            return run
-        arguments.is_filled = False
-    both.failures, both.made = failures, made
-    return first
+    if not first.recorder.has_empty_masks:
+        return None
+    arguments.is_filled = True
+    run = _gapless(model, arguments, arguments.leaves, first_sizes(arguments), kept, replace)
+    arguments.is_filled, arguments.is_changed = run is not None, arguments.is_changed or run is not None
+    return run
 
 
 def _gapless(model: torch.nn.Module, arguments: Arguments, leaves: list[Any], sizes: dict[str, int], kept: list[Any], replace: Any) -> Run | None:
@@ -292,8 +317,8 @@ def _with_turns(model: torch.nn.Module, arguments: Arguments, kept: list[Any], r
         run = recorded(model, arguments, first_sizes(arguments), kept, replace)
         arguments.reach.start(run.recorder.made)
         return run
-    except FewTurns as error:
-        few = error
+    except FewTurns as known:
+        few = known
     arguments.reach.start(0)
     for sizes in sizes_to_try(arguments) if arguments.sizes else ():
         if arguments.reach.is_beyond(sizes):
@@ -302,15 +327,32 @@ def _with_turns(model: torch.nn.Module, arguments: Arguments, kept: list[Any], r
             return recorded(model, arguments, sizes, kept, replace)
         except (Unrecorded, NoBothSides):
             raise
-        except Exception as error:  # whatever the model raises at sizes that it does not take
-            _log.debug("the model does not run at %s: %s", sizes, error)
-            arguments.reach.note(error, sizes)
-    found = _with_other_data(model, arguments, kept, replace)
+        except Exception as failure:  # whatever the model raises at sizes that it does not take
+            _log.debug("the model does not run at %s: %s", sizes, failure)
+            arguments.reach.note(failure, sizes)
+    found = _with_other_data(model, arguments, kept, replace) or _without_turns_of_sides(model, arguments, kept, replace)
     if found is not None:
         return found
-    raise NoBothSides(
+    error = NoBothSides(
         "a loop makes too few turns at all sizes that were tried to compare them", few.line, "give an example for which it makes at least three turns: a larger size, or data in which the model finds something"
     )
+    error.few = None if few.line is None else few.line.place
+    raise error
+
+
+def _without_turns_of_sides(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run | None:
+    """The run at the example, if loops make too few turns on other sides of branches only: none."""
+    both = arguments.both
+    if both is None or both.may_have_none:
+        return None
+    both.may_have_none = True
+    try:
+        run = recorded(model, arguments, first_sizes(arguments), kept, replace)
+    except FewTurns:
+        both.may_have_none = False
+        return None
+    arguments.reach.start(run.recorder.made)
+    return run
 
 
 def _with_other_data(model: torch.nn.Module, arguments: Arguments, kept: list[Any], replace: Any) -> Run | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .branches import Ask, If, Item, Rolled, Step, Turn, made_by, replaced
+from .branches import Ask, Carried, If, Item, Rolled, Step, Turn, made_by, replaced
 from .nested import Body
 from .tensors import Value
 
@@ -87,6 +87,17 @@ class Copy:
             sides = [(self.reference(one), self.reference(other)) for _, one, other in item.results]
             return If(question, yes, no, [(self._fresh(value), *side) for (value, _, _), side in zip(item.results, sides)])
         if isinstance(item, Rolled):
-            raise OnOneSide  # programs with loops are not shortened
+            return self._loop(item)
         question = item.question._replace(number=self.reference(item.question.number))
         return Turn(item.index, question) if isinstance(item, Turn) else Ask(question, item.failure)
+
+    def _loop(self, loop: Rolled) -> Rolled:
+        count, first = self.reference(loop.count), self.reference(loop.first)
+        inits = [self.reference(one.init) for one in loop.carried]
+        index = self._fresh(loop.index)
+        params = [self._fresh(one.param) for one in loop.carried]
+        items = self.items(loop.items)
+        again, nexts = self.reference(loop.again), [self.reference(one.next) for one in loop.carried]
+        slices = [(self.reference(each), self._fresh(whole)) for each, whole in loop.slices]
+        results = [self._fresh(one.result) for one in loop.carried]
+        return Rolled(loop.line, index, count, first, again, list(map(Carried, params, inits, nexts, results)), slices, items)

@@ -23,6 +23,9 @@ from .without import is_same_without
 
 _log = logging.getLogger(__name__)
 
+#: So many runs find the ways through the turns of loops. Turns with more ways through them are written down as such after that.
+_MOST_IN_TURNS = 16
+
 #: Runs the model with these answers.
 Record = Callable[[Turns], Run]
 
@@ -75,14 +78,16 @@ class Explorer:
 
     def __init__(self, record: Record, turns: Callable[..., Turns], max_runs: int, care: Care, compares: bool = True) -> None:
         self.compares = compares
-        #: Lines of loops that were compared with a run without their turns.
-        self.compared: set[tuple[str, int]] = set()
+        #: Lines of loops that were compared with a run without their turns, and whether that is the same.
+        self.compared: dict[tuple[str, int], bool] = {}
         self.record = record
         self.turns = turns
         self.max_runs = max_runs
         self.merger = Merger()
         self.care = care
         self.runs = 0
+        #: Those among them that answer a branch in a turn of a loop otherwise.
+        self.runs_in_turns = 0
         self.is_shortened = False
         #: The answers of the runs.
         self.answers: list[dict[Place, bool]] = []
@@ -99,11 +104,15 @@ class Explorer:
             Exception: What the model raises.
         """
         if self.runs >= self.max_runs:
-            raise NoBothSides(f"the model has to run more than {self.max_runs} times to take both sides of its branches (`max_runs`)", line)
+            raise self._too_many(self.max_runs, line)
         self.runs += 1
         run = self.record(turns)
         self.answers.append(run.recorder.turns.given)  # type: ignore[union-attr]
         return run
+
+    @staticmethod
+    def _too_many(runs: int, line: Any) -> NoBothSides:
+        return NoBothSides(f"the model has to run more than {runs} times to take both sides of its branches (`max_runs`)", line)
 
     def path(self, run: Run) -> Path:
         """The program of all paths, one of which is that of a run.
@@ -125,10 +134,11 @@ class Explorer:
         answers = tuple(question.answer for question in turns.asked.values())
         for rolling in self.merger.rolled if self.compares else []:
             loop = rolling.loop
-            if rolling.depth or rolling.first or loop.line.place in self.compared:
+            if rolling.depth or rolling.first:
                 continue
-            self.compared.add(loop.line.place)
-            if self._is_same_without(rolling, path, answers):
+            if loop.line.place not in self.compared:
+                self.compared[loop.line.place] = self._is_same_without(rolling, path, answers)
+            if self.compared[loop.line.place]:
                 continue
             count = rolling.item.count
             if not isinstance(count, Number) or is_from_data(count):
@@ -157,6 +167,9 @@ class Explorer:
         answers = [question.answer for question in turns.asked.values()]
         for index in reversed([index for index, loop in enumerate(turns.within) if loop == number and index >= first]):
             line = _question(run, index).line
+            self.runs_in_turns += 1
+            if self.runs_in_turns >= _MOST_IN_TURNS:
+                raise self._too_many(_MOST_IN_TURNS, line)
             try:
                 other = self.recorded(self.turns((*answers[:index], not answers[index])), line)
                 other_path = self._ways(other, number, index + 1, ways)

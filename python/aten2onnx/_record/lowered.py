@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .assigned import Assignments
+from .worded import text_parts
 from .yielded import as_list
 
 #: The global name under which lowered code finds the functions in place of branches and loops.
@@ -228,6 +229,9 @@ class _Expressions(ast.NodeTransformer):
             return self._first(node)
         if isinstance(function, ast.Name) and function.id in ("list", "tuple") and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
             return _call("listed", [function, self.visit(node.args[0])], node)
+        text = text_parts(node.args[1]) if isinstance(function, ast.Name) and function.id == "getattr" and len(node.args) == 2 else None
+        if text is not None:
+            return _call("attribute_at_text", [self.visit(one) for one in (node.args[0], *text)], node)
         is_zip = isinstance(function, ast.Name) and function.id == "zip" and not node.keywords
         if is_zip and len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
             return _call("unzipped", [function, self.visit(node.args[0].value)], node)
@@ -256,6 +260,9 @@ class _Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load) or isinstance(node.slice, (ast.Slice, ast.Constant, ast.Tuple, ast.UnaryOp)):
             return node
+        text = text_parts(node.slice)
+        if text is not None:
+            return _call("at_text", [node.value, *text], node)
         return _call("item", [node.value, node.slice], node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:

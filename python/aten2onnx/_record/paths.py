@@ -6,6 +6,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -23,9 +24,6 @@ from .runs import Run
 from .slotted import Unwritten
 from .tensors import Tracked, Value, scalar_value
 from .turns import NoBothSides, Turns, raises
-
-#: So many runs find the ways through the turns of loops.
-MOST_RUNS = 16
 
 _ITEM = torch.ops.aten._local_scalar_dense.default
 
@@ -52,6 +50,18 @@ class RolledLoop(NamedTuple):
     carried: str
 
 
+class GapAtEmpty(Exception):
+    """A side that cannot be run, in a model that finds nothing in the example: it may run with other inputs, which are tried before all other sides are.
+
+    Attributes:
+        run: The run that its inputs take.
+    """
+
+    def __init__(self, run: Run) -> None:
+        super().__init__("a side cannot be run where masks choose nothing")
+        self.run = run
+
+
 @dataclass
 class Both:
     """What is recorded on both sides.
@@ -72,6 +82,8 @@ class Both:
         more: So many turns are added to each `while` on data.
         max_tries: So many inputs are tried at which both sides of all branches can run.
         ends_at_gap: Whether a recording ends with the error of a side that could not be run.
+        may_have_none: Whether loops may make no turn on sides that the inputs do not take, under the condition that they never do there.
+        ends_if_empty: Whether it ends so where masks choose nothing at the inputs.
         is_another: Whether a run is only held against another one.
         changing: For the lines of loops the names of numbers that turns change.
         least: So many turns does a loop make at least, if data decide.
@@ -95,6 +107,8 @@ class Both:
     natural: frozenset[tuple[str, int]] = frozenset()
     more: int = 0
     ends_at_gap: bool = False
+    may_have_none: bool = False
+    ends_if_empty: bool = False
     max_tries: int = 16
     is_another: bool = False
     changing: dict[Any, Any] = field(default_factory=dict)
@@ -176,14 +190,17 @@ def _recorded_once(record: Record, both: Both) -> Run:
         Unrecorded: The sides of a branch do not go together.
         Exception: What the model raises on the way that its inputs take.
     """
-    turns = lambda forced, wanted=None, without=None: Turns(both.lines, forced, both.is_static, wanted, both.loops, without, both.more, both.changing, both.least)  # noqa: E731
+
+    def turns(forced: tuple[bool, ...], wanted: Any = None, without: int | None = None) -> Turns:
+        made = Turns(both.lines, forced, both.is_static, wanted, both.loops, without, both.more, both.changing, both.least)
+        made.may_have_none = both.may_have_none
+        return made
+
     is_held = both.held == both.lines or bool(both.loops)
     for care in [Care.MOST if both.loops else both.care] if is_held else Care:
-        # Turns with many ways through them are written down as such after that.
-        most = min(both.max_runs, MOST_RUNS) if both.loops else both.max_runs
-        explorer = Explorer(record, turns, most, care, not both.is_another)
-        explorer.ends_at = lambda line, error: both.ends_at_gap and both.is_gap(line.place, error)
+        explorer = Explorer(record, turns, both.max_runs, care, not both.is_another)
         first = explorer.recorded(turns(()))
+        explorer.ends_at = partial(_ends_at, both, first)
         asked = first.recorder.turns.asked.values()  # type: ignore[union-attr]
         both.taken |= {(*question.line.place, question.answer) for question in asked if question.line is not None}
         if not asked and not (first.recorder.loops is not None and first.recorder.loops.found):
@@ -195,6 +212,19 @@ def _recorded_once(record: Record, both: Both) -> Run:
     both.made, both.failures, both.rolled = _made(path.items, both.max_branches), _worst(explorer.failures), list(_loops(path.items))
     both.held, both.care = both.lines, care
     return _Writer(explorer.merger, first).run(path)
+
+
+def _ends_at(both: Both, first: Run, line: Any, error: Exception) -> bool:
+    """Whether the error of a side ends a recording.
+
+    Raises:
+        GapAtEmpty: It may be for want of elements.
+    """
+    if not both.is_gap(line.place, error):
+        return False
+    if both.ends_if_empty and first.recorder.has_empty_masks:
+        raise GapAtEmpty(first)
+    return both.ends_at_gap
 
 
 def _made(items: list[Item], most: int) -> list[Turned]:
@@ -448,4 +478,4 @@ class _Writer:
         self.calls.append(Call(_ITEM, (tensor,), {}, self._numbered(value), line, {}))
 
 
-__all__ = ["Both", "NoBothSides", "Turned", "is_refusal", "recorded_both"]
+__all__ = ["Both", "GapAtEmpty", "NoBothSides", "Turned", "is_refusal", "recorded_both"]

@@ -59,9 +59,13 @@ def item_of(structure: Any, container: Any, index: Any) -> Any:
         items, tests = list(container.values()), [partial(lambda key: index == key, key) for key in container]
     else:
         items, tests = list(container), _tests_of(structure, index, len(container))
-    if all(map(callable, items)):
-        return Picked(structure, items, tests)
-    return Picked(structure, items, tests)._each(lambda item: item)
+    return picked_of(structure, items, tests)
+
+
+def picked_of(structure: Any, items: list[Any], tests: list[Callable[[], Any]]) -> Any:
+    """The one of several things whose test holds."""
+    found = Picked(structure, items, tests)
+    return found if all(map(callable, items)) else found._each(lambda item: item)
 
 
 def module_at(modules: Any, index: Any) -> Any:
@@ -74,4 +78,4 @@ def module_at(modules: Any, index: Any) -> Any:
     return Picked(structure, list(modules), _tests_of(structure, index, len(modules)))
 
 
-__all__ = ["Picked", "item_of", "module_at"]
+__all__ = ["Picked", "item_of", "module_at", "picked_of"]

@@ -181,6 +181,18 @@ def _all_nodes(file: str) -> tuple[ast.AST, ...]:
     return () if tree is None else tuple(ast.walk(tree))
 
 
+@lru_cache(maxsize=1024)
+def calling_itself(file: str, number: int) -> str | None:
+    """The name of the innermost function that a line is in, if that calls itself."""
+    around = [node for node in nodes_of(file, ast.FunctionDef) if node.lineno <= number <= (node.end_lineno or node.lineno)]
+    if not around:
+        return None
+    name = str(around[-1].name)
+    called = (node.func for node in ast.walk(around[-1]) if isinstance(node, ast.Call))
+    is_itself = any((isinstance(one, ast.Name) and one.id == name) or (isinstance(one, ast.Attribute) and one.attr == name and isinstance(one.value, ast.Name) and one.value.id == "self") for one in called)
+    return name if is_itself else None
+
+
 def statement_at(file: str, number: int) -> Any:
     """The innermost `if` or `assert` whose condition is on a line."""
     tests = ((node, node.test) for node in reversed(nodes_of(file, ast.If, ast.Assert)))

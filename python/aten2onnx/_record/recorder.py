@@ -12,13 +12,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from .bounded import check_calls
 from .caught import is_caught_in
+from .chunks import CHUNKS, count_of_chunks, is_only_at_one
 from .fakes import Fakes, NoElements, is_unknown
 from .filled import fill_mask, is_empty_mask
 from .loops import CHOSEN, Loops
 from .numbers import Number, is_from_data, number_of, plain, symbolic
 from .places import Line, Modules, frame_of_model, is_asked_by_model, is_branch_of_torch, line_of_model, only_stops
 from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar_value, sizes_of, symbolic_item
-from .turns import NoBothSides, Turns, is_loop, key_of
+from .turns import NoBothSides, Turns, is_loop, is_unpacked, key_of
 
 aten = torch.ops.aten
 
@@ -304,6 +305,8 @@ class Recorder(TorchDispatchMode):
             return self.lifted(args[0])
         if function is aten.split.Tensor and isinstance(args[0], Tracked):
             self._count_parts(*args, **kwargs)
+        if function in CHUNKS and isinstance(args[0], Tracked):
+            self._count_chunks(*args, **kwargs)
         replacement = self.replace(function)
         if replacement is not None:
             with self:
@@ -349,9 +352,7 @@ class Recorder(TorchDispatchMode):
         rank = tensor.actual.dim()
         axes = range(rank) if dim is None else [dim] if isinstance(dim, int) else dim
         for axis in axes if rank else ():
-            number = number_of(sizes_of(tensor)[axis] == 1)
-            if number is not None:
-                self.questions.append(Question("bool", number, number.value, line_of_model(), False, len(self.calls)))
+            self._ask(number_of(sizes_of(tensor)[axis] == 1), "bool", line_of_model(), False)
 
     def _count_parts(self, tensor: Tracked, size: Any, dim: int = 0) -> None:
         """Notes the number of parts of a tensor as a condition, if its sizes decide it."""
@@ -360,6 +361,22 @@ class Recorder(TorchDispatchMode):
         if number is not None:
             self.questions.append(Question("int", number, number.value, line_of_model(), True, len(self.calls)))
             self.open_splits.add(len(self.calls))
+
+    def _count_chunks(self, tensor: Tracked, chunks: Any, dim: int = 0) -> None:
+        """Notes the number of chunks as a condition, if its sizes decide it. Code that gives each a name raises an error where there are others."""
+        line = line_of_model()
+        whole = sizes_of(tensor)[dim]
+        if line is not None and is_unpacked(*line.place):
+            return
+        if type(chunks) is int and is_only_at_one(chunks):
+            self._ask(number_of(whole != 1), "bool", line, False)
+        elif type(chunks) is not int or chunks > 1:
+            self._ask(number_of(count_of_chunks(whole, chunks)), "int", line, True)
+
+    def _ask(self, number: Number | None, what: str, line: Any, by_model: bool) -> None:
+        """Notes a number as a condition; None if it is always the same."""
+        if number is not None:
+            self.questions.append(Question(what, number, number.value, line, by_model, len(self.calls)))
 
     def _recorded(self, function: Any, args: Any, kwargs: Any, seen: _Seen, out: Any) -> Any:
         seen.is_item = function in _ITEMS

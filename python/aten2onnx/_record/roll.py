@@ -13,7 +13,7 @@ from .branches import Ask, Item, Step, Turn
 from .join import Merger
 from .loops import LEAVE, LOOP, NUMBER, TURN, Loop
 from .numbers import Number, is_from_data, number_of
-from .recorder import Call, Recorder
+from .recorder import Call, Question, Recorder
 from .references import values_in
 from .rolling import Rolling
 from .tensors import Value
@@ -186,14 +186,13 @@ class Roller:
     def loop(self, loop: Loop, items: list[Item]) -> list[Item]:
         turns = self._turns(loop, items)
         if not turns:
-            if number_of(loop.count) is not None and self.recorder.loops.without != loop.number:  # type: ignore[union-attr]
-                raise FewTurns(loop.line)  # it may make some at other inputs
+            never = self._never(loop)
             for name, number in loop.states[-1].items():
                 raw = loop.raw[-1][name]
                 if isinstance(number, Number) and number is not raw:
                     self.after[id(number)] = self.reference(raw)
                     self.kept.append(number)
-            return []
+            return never
         if loop.loose is not None:
             changed = ".".join(str(part) for part in loop.loose[1:] if part != "")
             raise NoBothSides(f"a turn of a loop changes the number `{changed}`, which is no local name (`self.n += 1`, `numbers[0] += 1`),", loop.line)
@@ -221,6 +220,20 @@ class Roller:
         if self.depth:
             rolling.note_finals()
         return found
+
+    def _never(self, loop: Loop) -> list[Item]:
+        """What is asked of a loop without turns: on a side that was answered otherwise, such as that of no objects, whether it never makes any there.
+
+        Raises:
+            FewTurns: It may make some at other inputs.
+        """
+        number = number_of(loop.count)
+        if number is None or self.recorder.loops.without == loop.number:  # type: ignore[union-attr]
+            return []
+        turns = self.recorder.turns
+        if self.depth or turns is None or not (turns.may_have_none and turns.forced):
+            raise FewTurns(loop.line)
+        return [Ask(Question("int", self.reference(number), 0, loop.line, True, 0))]
 
     def _turns(self, loop: Loop, items: list[Item]) -> list[TurnOfItems]:
         found: list[TurnOfItems] = []

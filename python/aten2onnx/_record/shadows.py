@@ -7,6 +7,7 @@ built-in one. Nothing else sees them.
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 import re
 import sys
@@ -93,6 +94,18 @@ def _are_numbers(values: Any) -> bool:
     return len(values) > 1 and is_open and all(isinstance(value, (*_SYMBOLIC, int, float)) for value in values)
 
 
+def _are_scalars(values: Any) -> bool:
+    """Whether there are two tensors without dimensions and numbers at least, all of one type, so that the largest is a tensor of that type whichever it is."""
+    tensors = [value for value in values if isinstance(value, torch.Tensor)]
+    if len(values) < 2 or not any(isinstance(tensor, Tracked) and not tensor.recorder.is_fixed(tensor) for tensor in tensors):
+        return False
+    kinds = {tensor.dtype for tensor in tensors}
+    if len(kinds) > 1 or any(tensor.dim() > 0 or tensor.dtype is torch.bool or tensor.is_complex() for tensor in tensors):
+        return False
+    numbers = (int, torch.SymInt) if not tensors[0].is_floating_point() else (int, float, torch.SymInt, torch.SymFloat)
+    return all(isinstance(value, (torch.Tensor, *numbers)) and type(value) is not bool for value in values)
+
+
 def _extreme(name: str) -> Any:
     plain_one, sym_one = getattr(builtins, name), getattr(torch, f"sym_{name}")
 
@@ -105,6 +118,8 @@ def _extreme(name: str) -> Any:
             if found is not NotImplemented:
                 return found
         values = args[0] if len(args) == 1 and not kwargs and isinstance(args[0], (list, tuple)) else args
+        if not kwargs and _are_scalars(values):
+            return functools.reduce(lambda best, value: torch.where(value > best if name == "max" else value < best, value, best), values)
         if kwargs or not _are_numbers(values):
             found = folds.extreme(name == "max", args, kwargs.get("key"), UNDEFINED) if len(args) > 1 and kwargs.keys() <= {"key"} else NotImplemented
             return plain_one(*args, **kwargs) if found is NotImplemented else found

@@ -25,6 +25,7 @@ from .caught import is_caught_in
 from .deques import items_of
 from .grown import Grown, OtherSizes
 from .joined_sides import JoinedSides
+from .keyed import at_text, attribute_at_text
 from .long import Long
 from .loops import Mark, Walkable
 from .numbers import Number, number_of, plain, symbolic
@@ -191,6 +192,14 @@ class Structure:
         """`container[index]`."""
         container = items_of(container)
         return item_of(self, container, index)
+
+    def at_text(self, container: Any, text: Callable[..., str], *parts: Any) -> Any:
+        """`container[f"head{k}"]`."""
+        return at_text(self, items_of(container), text, *parts)
+
+    def attribute_at_text(self, owner: Any, text: Callable[..., str], *parts: Any) -> Any:
+        """`getattr(owner, f"head{k}")`."""
+        return attribute_at_text(self, owner, text, *parts)
 
     @staticmethod
     def extended(values: Any, others: Any) -> Any:

@@ -45,7 +45,7 @@ def note_text(value: Any) -> None:
         return
     if from_data or use == MAKES:
         what = "an element of a tensor" if from_data else "a size"
-        raise Unrecorded(f"the model makes text of {what}, and goes on with it", line_of_model())
+        raise Unrecorded(f"the model makes text of {what}, and goes on with it: where it finds something, write both in one expression, as in `self.heads[str(k)]`", line_of_model())
     int(value)
 
 

@@ -34,6 +34,8 @@ class NoBothSides(Exception):
         self.help = help
         #: The line of a branch that may have both sides.
         self.branch: Any = None
+        #: The place of a loop that makes too few turns to compare them.
+        self.few: tuple[str, int] | None = None
 
 
 def check_depth(line: Any) -> None:
@@ -82,6 +84,8 @@ class Turns:
         lengths: dict[Any, Any] | None = None,
         roll: int | None = None,
     ) -> None:
+        #: Whether loops may make no turn on sides that the inputs do not take.
+        self.may_have_none = False
         self.roll = roll
         self.lowered = lowered
         self.lengths: dict[Any, Any] = {} if lengths is None else lengths

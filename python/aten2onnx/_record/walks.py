@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from .arrays import Array, number_in
+from .chunks import count_of_chunks, is_only_at_one, length_of_chunk
 from .deques import items_of
 from .long import Long
 from .kinds import Kind
@@ -204,13 +205,38 @@ def _unbind(tensor: Any, dim: int = 0) -> Any:
 
 
 def _split(tensor: Any, size: Any, dim: int = 0) -> Any:
-    if not isinstance(tensor, Tracked) or isinstance(size, (list, tuple)) or tensor.actual.dim() == 0 or not _is_walked():
+    if isinstance(size, (list, tuple)) or not _is_cut(tensor):
         return NotImplemented
     whole = sizes_of(tensor)[dim]
-    count = (whole + size - 1) // size
+    return _pieces(tensor, dim, (whole + size - 1) // size, lambda turn: (turn * size, torch.sym_min((turn + 1) * size, whole)))
+
+
+def _chunk(tensor: Any, chunks: Any, dim: int = 0) -> Any:
+    if not _is_cut(tensor) or (type(chunks) is int and is_only_at_one(chunks)):
+        return NotImplemented
+    whole = sizes_of(tensor)[dim]
+    size = length_of_chunk(whole, chunks)
+    return _pieces(tensor, dim, count_of_chunks(whole, chunks), lambda turn: (turn * size, torch.sym_min((turn + 1) * size, whole)))
+
+
+def _tensor_split(tensor: Any, sections: Any, dim: int = 0) -> Any:
+    if not isinstance(sections, torch.SymInt) or not _is_cut(tensor):
+        return NotImplemented
+    whole = sizes_of(tensor)[dim]
+    begin = lambda turn: turn * (whole // sections) + torch.sym_min(turn, whole % sections)  # noqa: E731
+    return _pieces(tensor, dim, sections, lambda turn: (begin(turn), begin(turn + 1)))
+
+
+def _is_cut(tensor: Any) -> bool:
+    """Whether a loop may go over the pieces of a tensor."""
+    return isinstance(tensor, Tracked) and tensor.actual.dim() > 0 and _is_walked()
+
+
+def _pieces(tensor: Tracked, dim: int, count: Any, ends: Any) -> Any:
+    """The pieces of a tensor along a dimension. `ends` says where each begins and ends."""
     if not isinstance(count, torch.SymInt):
         return NotImplemented
-    found = Walkable(_recorder(), count, lambda turn: aten.slice.Tensor(tensor, dim, turn * size, torch.sym_min((turn + 1) * size, whole)))
+    found = Walkable(_recorder(), count, lambda turn: aten.slice.Tensor(tensor, dim, *ends(turn)))
     found.whole = (tensor, dim, False)
     return found
 
@@ -239,6 +265,10 @@ FUNCTIONS: dict[Any, Any] = {
     torch.unbind: _unbind,
     torch.Tensor.split: _split,
     torch.split: _split,
+    torch.Tensor.chunk: _chunk,
+    torch.chunk: _chunk,
+    torch.Tensor.tensor_split: _tensor_split,
+    torch.tensor_split: _tensor_split,
 }
 
 __all__ = ["FUNCTIONS", "WALKS", "count_of_range", "iterated_array", "note_line", "numbers_of", "rows_of"]
