@@ -51,7 +51,8 @@ pub enum Owner {
 pub type Files = BTreeMap<String, (Owner, Vec<u8>)>;
 
 /// The files that a vendor begins with: path and template.
-const BEGINNING: [(&str, &str); 11] = [
+const BEGINNING: [(&str, &str); 12] = [
+    (".cargo/config.toml", include_str!("templates/config.toml.txt")),
     ("Cargo.toml", include_str!("templates/workspace.toml.txt")),
     ("README.md", include_str!("templates/README.md.txt")),
     ("src/lib.rs", include_str!("templates/library.rs.txt")),
