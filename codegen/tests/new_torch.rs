@@ -76,19 +76,6 @@ fn head_of(file: &str) -> String {
     fs::read_to_string(mappings().join("schemas").join(file)).unwrap().lines().next().unwrap().to_owned()
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let path = entry.unwrap().path();
-        let target = to.join(path.file_name().unwrap());
-        if path.is_dir() {
-            copy(&path, &target);
-        } else {
-            fs::copy(&path, target).unwrap();
-        }
-    }
-}
-
 fn run(mappings: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_aten2onnx-codegen"))
         .args(arguments)
@@ -122,7 +109,7 @@ fn from_2_6_the_imports_lead_to_today() {
     }
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("mappings");
-    copy(&mappings(), &state);
+    common::copy_folder(&mappings(), &state);
     let oldest = releases.pop().unwrap();
     for (file, lines) in &oldest {
         fs::write(state.join("schemas").join(file), text_of(lines, &head_of(file))).unwrap();
@@ -220,7 +207,7 @@ fn what_is_no_release_is_refused_and_nothing_is_written() {
     let silent = path("silent", "#!/bin/sh\necho hello\n");
     Command::new("chmod").args(["+x", &silent]).status().unwrap();
     let state = folder.path().join("mappings");
-    copy(&mappings(), &state);
+    common::copy_folder(&mappings(), &state);
     let wrong: [(&[&str], &str); 7] = [
         (&["import-aten"], "required"),
         (&["import-aten", &broken, "--write"], "broken.txt: line 2"),

@@ -6,8 +6,6 @@ from typing import Any
 
 import torch
 
-from .numbers import plain
-
 aten = torch.ops.aten
 #: The operators.
 CHUNKS = (aten.chunk.default, aten.unsafe_chunk.default)
@@ -28,8 +26,8 @@ def count_of_chunks(whole: Any, chunks: Any) -> Any:
 
 
 def is_only_at_one(chunks: Any) -> bool:
-    """Whether there are less chunks than asked for where the size is 1, and nowhere else."""
-    return bool(plain(chunks) == 2)
+    """Whether it is known that there are less chunks than asked for where the size is 1, and nowhere else."""
+    return type(chunks) is int and chunks == 2
 
 
 __all__ = ["CHUNKS", "count_of_chunks", "is_only_at_one", "length_of_chunk"]

@@ -352,14 +352,14 @@ class Recorder(TorchDispatchMode):
         rank = tensor.actual.dim()
         axes = range(rank) if dim is None else [dim] if isinstance(dim, int) else dim
         for axis in axes if rank else ():
-            self._ask(number_of(sizes_of(tensor)[axis] == 1), "bool", line_of_model(), False)
+            self.require(number_of(sizes_of(tensor)[axis] == 1), "bool", line_of_model(), False)
 
     def _count_parts(self, tensor: Tracked, size: Any, dim: int = 0) -> None:
         """Notes the number of parts of a tensor as a condition, if its sizes decide it."""
         whole = sizes_of(tensor)[dim] if tensor.actual.dim() > 0 else 1
         number = number_of((whole + size - 1) // size) if plain(size) > 0 else None
         if number is not None:
-            self.questions.append(Question("int", number, number.value, line_of_model(), True, len(self.calls)))
+            self.require(number, "int", line_of_model(), True)
             self.open_splits.add(len(self.calls))
 
     def _count_chunks(self, tensor: Tracked, chunks: Any, dim: int = 0) -> None:
@@ -368,12 +368,12 @@ class Recorder(TorchDispatchMode):
         whole = sizes_of(tensor)[dim]
         if line is not None and is_unpacked(*line.place):
             return
-        if type(chunks) is int and is_only_at_one(chunks):
-            self._ask(number_of(whole != 1), "bool", line, False)
+        if is_only_at_one(chunks):
+            self.require(number_of(whole != 1), "bool", line, False)
         elif type(chunks) is not int or chunks > 1:
-            self._ask(number_of(count_of_chunks(whole, chunks)), "int", line, True)
+            self.require(number_of(count_of_chunks(whole, chunks)), "int", line, True)
 
-    def _ask(self, number: Number | None, what: str, line: Any, by_model: bool) -> None:
+    def require(self, number: Number | None, what: str, line: Any, by_model: bool) -> None:
         """Notes a number as a condition; None if it is always the same."""
         if number is not None:
             self.questions.append(Question(what, number, number.value, line, by_model, len(self.calls)))

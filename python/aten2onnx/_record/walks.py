@@ -17,7 +17,7 @@ from .loops import Walkable
 from .numbers import number_of, plain
 from .places import line_of_model
 from .ranges import Numbers, is_listed
-from .recorder import Question, Recorder
+from .recorder import Recorder
 from .tensors import Tracked, sizes_of
 from .turns import is_unpacked
 
@@ -183,8 +183,7 @@ def note_line(tensor: Tracked, axis: int) -> None:
         tensor.recorder.walked.append(line)
     number = number_of(size)
     if tensor.actual.shape[axis] == 0 and number is not None:  # no call and no branch tells of slices that are not there
-        recorder = tensor.recorder
-        recorder.questions.append(Question("int", number, 0, line, line is not None, len(recorder.calls)))
+        tensor.recorder.require(number, "int", line, line is not None)
 
 
 def _is_walked() -> bool:
@@ -208,15 +207,15 @@ def _split(tensor: Any, size: Any, dim: int = 0) -> Any:
     if isinstance(size, (list, tuple)) or not _is_cut(tensor):
         return NotImplemented
     whole = sizes_of(tensor)[dim]
-    return _pieces(tensor, dim, (whole + size - 1) // size, lambda turn: (turn * size, torch.sym_min((turn + 1) * size, whole)))
+    return _pieces(tensor, dim, (whole + size - 1) // size, _ends_of(size, whole))
 
 
 def _chunk(tensor: Any, chunks: Any, dim: int = 0) -> Any:
-    if not _is_cut(tensor) or (type(chunks) is int and is_only_at_one(chunks)):
+    if not _is_cut(tensor) or is_only_at_one(chunks):
         return NotImplemented
     whole = sizes_of(tensor)[dim]
     size = length_of_chunk(whole, chunks)
-    return _pieces(tensor, dim, count_of_chunks(whole, chunks), lambda turn: (turn * size, torch.sym_min((turn + 1) * size, whole)))
+    return _pieces(tensor, dim, count_of_chunks(whole, chunks), _ends_of(size, whole))
 
 
 def _tensor_split(tensor: Any, sections: Any, dim: int = 0) -> Any:
@@ -230,6 +229,11 @@ def _tensor_split(tensor: Any, sections: Any, dim: int = 0) -> Any:
 def _is_cut(tensor: Any) -> bool:
     """Whether a loop may go over the pieces of a tensor."""
     return isinstance(tensor, Tracked) and tensor.actual.dim() > 0 and _is_walked()
+
+
+def _ends_of(size: Any, whole: Any) -> Any:
+    """Where each piece of this size begins and ends; the last one may be shorter."""
+    return lambda turn: (turn * size, torch.sym_min((turn + 1) * size, whole))
 
 
 def _pieces(tensor: Tracked, dim: int, count: Any, ends: Any) -> Any:
