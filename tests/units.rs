@@ -2,14 +2,15 @@
 //! feature of serde, or another level of optimization, would compile the rule compiler twice.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::process::Command;
 
 use serde_json::Value;
 
 use crate::common;
 
-/// The crates that `cargo build` with these arguments compiles, with the settings of each compilation.
-fn compiled(arguments: &[&str]) -> BTreeMap<String, Vec<String>> {
+/// What `cargo build` with these arguments compiles and runs.
+fn graph(arguments: &[&str]) -> Value {
     let output = Command::new(env!("CARGO"))
         .args(["build", "--unit-graph", "-Z", "unstable-options", "--offline"])
         .args(arguments)
@@ -19,7 +20,12 @@ fn compiled(arguments: &[&str]) -> BTreeMap<String, Vec<String>> {
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let graph: Value = serde_json::from_slice(&output.stdout).unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The crates that `cargo build` with these arguments compiles, with the settings of each compilation.
+fn compiled(arguments: &[&str]) -> BTreeMap<String, Vec<String>> {
+    let graph = graph(arguments);
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for unit in graph["units"].as_array().unwrap() {
         let kinds = unit["target"]["kind"].as_array().unwrap();
@@ -72,6 +78,52 @@ fn builds_of_a_part_reuse_what_the_whole_compiled() {
             .collect();
         assert!(again.is_empty(), "cargo build --package {package} compiles these again:\n{}", again.join("\n"));
     }
+}
+
+/// The units of a graph, by what they and all that they depend on are compiled with: only an equal one is reused.
+fn with_dependencies(graph: &Value) -> BTreeMap<u64, String> {
+    let units = graph["units"].as_array().unwrap();
+    let mut digests: Vec<Option<u64>> = vec![None; units.len()];
+    let mut found = BTreeMap::new();
+    for start in 0..units.len() {
+        let mut open = vec![start];
+        while let Some(at) = open.last().copied() {
+            let (unit, used) = (&units[at], units[at]["dependencies"].as_array().unwrap());
+            let used = used.iter().map(|one| usize::try_from(one["index"].as_u64().unwrap()).unwrap());
+            let missing = used.clone().find(|index| digests[*index].is_none());
+            if digests[at].is_none() && missing.is_some() {
+                open.extend(missing);
+                continue;
+            }
+            open.pop();
+            let mut below: Vec<Option<u64>> = used.map(|index| digests[index]).collect();
+            below.sort_unstable();
+            let own = ["pkg_id", "target", "mode", "features", "profile"].map(|key| unit[key].to_string());
+            let mut hasher = DefaultHasher::new();
+            (own, below).hash(&mut hasher);
+            digests[at] = Some(hasher.finish());
+            found.insert(hasher.finish(), format!("{} with {}", unit["pkg_id"], unit["features"]));
+        }
+    }
+    found
+}
+
+/// `tests/run` builds the workspace, and then the Python package, which must not begin anew.
+#[test]
+fn the_python_package_of_the_tests_reuses_all_of_their_build() {
+    let whole = with_dependencies(&graph(&["--workspace", "--all-targets"]));
+    let of_package = |features: &str| {
+        let arguments = ["--manifest-path", "python/Cargo.toml", "--lib", "--features", features];
+        let mut own = with_dependencies(&graph(&arguments));
+        own.retain(|digest, name| !whole.contains_key(digest) && !name.contains("aten2onnx-python"));
+        own.into_values().collect::<Vec<String>>()
+    };
+    let again = of_package("as-in-workspace");
+    assert!(
+        again.is_empty(),
+        "python/Cargo.toml needs other features than the workspace. Compiled again are {again:#?}"
+    );
+    assert!(of_package("").len() > 20, "another feature is not found");
 }
 
 /// What builds of a part reuse depends on one more thing, which the graph of units does not show: with `lto = "off"` in the profile, Cargo

@@ -6,11 +6,13 @@
 mod c;
 mod walk;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use aten2onnx_build::single_opset;
+use aten2onnx_opmap::tree::{Example, Target, WITHOUT};
 use serde_json::Value;
 
 use crate::common::{self, files};
@@ -169,7 +171,7 @@ fn the_header_declares_what_the_library_has() {
 fn what_passes_make_is_listed() {
     let opsets = aten2onnx_opmap::schema::Schemas::load(&common::root().join("mappings")).unwrap().opsets;
     let known: Vec<&String> = opsets.without_rules().chain(&opsets.passes).collect();
-    let mut made = std::collections::BTreeSet::new();
+    let mut made = BTreeSet::new();
     for (name, bytes) in files(&common::root().join("src/builder/src/passes")) {
         let code = String::from_utf8(bytes).unwrap();
         for call in ["make(\"", "node(\"", "node1(\""] {
@@ -264,6 +266,34 @@ fn exported(program: &Path, arguments: &[&str], source: &Path, scratch: &Path) -
 /// `tests/run --fast` leaves it out, because it takes long.
 mod slow {
     use super::*;
+
+    /// An exporter leaves out what its opset and its runtime do not need. What examples of all operators need is in the one with all operators.
+    #[test]
+    fn lowerings_that_examples_need_are_there() {
+        let checked = aten2onnx_opmap::check_dir(&common::root().join("mappings")).unwrap();
+        let rules = aten2onnx::rules();
+        let aims = [(9, None), (17, None), (13, Some("tract"))];
+        for (opset, runtime) in aims {
+            let cut = single_opset::generate(&checked, &single_opset::Aim { opset, runtime }, None).unwrap();
+            let target = runtime.map(|name| aten2onnx_onnx::targets::find(name).unwrap());
+            let mut needed = BTreeSet::new();
+            // Not those for a runtime without an operator, which this exporter is not for.
+            let is_meant = |example: &&Example| {
+                matches!(example.target, Target::Map(_))
+                    && !example.with.iter().any(|(name, _)| name.starts_with(WITHOUT))
+            };
+            for example in checked.program.examples.iter().filter(is_meant) {
+                needed.extend(aten2onnx_examples::lowerings(example, &checked, &rules, opset, target));
+            }
+            let has = |(op, before): &&(&str, u32)| cut.lowerings.contains(&((*op).to_owned(), *before));
+            let lacking: Vec<_> = needed.iter().filter(|one| !has(one)).collect();
+            assert!(
+                lacking.is_empty(),
+                "an exporter for opset {opset} and {runtime:?} has no lowering for {lacking:?}"
+            );
+            assert!(needed.len() > 30 && cut.lowerings.len() < checked.program.lowers.len(), "{}", needed.len());
+        }
+    }
 
     #[test]
     fn an_exporter_for_one_opset_gives_the_same_bytes() {

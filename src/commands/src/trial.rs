@@ -5,7 +5,7 @@ use std::path::Path;
 
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_core::error::Result;
-use aten2onnx_examples::{self as examples, Judge};
+use aten2onnx_examples::{self as examples, StartedJudge};
 use aten2onnx_opmap::coverage::Examiner;
 use aten2onnx_opmap::tree::{Example, Target};
 use aten2onnx_rules::Rules;
@@ -35,7 +35,7 @@ pub struct Trial {
 ///
 /// # Errors
 /// Python cannot be run, or a file cannot be written.
-pub fn try_examples(wanted: &[&Example], set: &MappingFiles, rules: &Rules, judge: &Judge) -> Result<Trial> {
+pub fn try_examples(wanted: &[&Example], set: &MappingFiles, rules: &Rules, judge: StartedJudge) -> Result<Trial> {
     let mut reached = BTreeSet::new();
     let mut outcomes: Vec<Outcome> = Vec::new();
     let mut records = Vec::new();

@@ -51,23 +51,29 @@ pub struct Args {
 /// Runs the command.
 pub fn try_examples(args: &Args, build: &Rules) -> Result<(), Stop> {
     let start = Instant::now();
+    if let Some(path) = &args.models {
+        let (rules, set) = loaded(args.rules.as_deref(), &args.mappings, build)?;
+        return write_models(args, path, &set, &selected(args, &set)?, &rules);
+    }
+    let folder = tempfile::tempdir().map_err(Error::from)?;
+    // It imports PyTorch while the rules are checked, whose errors come first.
+    let judge = judge_of(args, folder.path()).start();
     let (rules, set) = loaded(args.rules.as_deref(), &args.mappings, build)?;
     let wanted = selected(args, &set)?;
-    if let Some(path) = &args.models {
-        return write_models(args, path, &set, &wanted, &rules);
-    }
     let expected = args.rules.as_deref().map(trial::expected_failures).unwrap_or_default();
-    let folder = tempfile::tempdir().map_err(Error::from)?;
-    let judge = Judge {
-        python: python(args.python.as_ref()),
-        imports: args.import.clone(),
-        folder: folder.path().to_owned(),
-        mappings: set.folder().map(Path::to_owned),
-    };
-    let trial = trial::try_examples(&wanted, &set, &rules, &judge)?;
+    let trial = trial::try_examples(&wanted, &set, &rules, judge?)?;
     let (text, is_right) = trial.shown(&|example| expected.contains(example));
     report::print(&format!("{text}, in {}\n", text::duration(start.elapsed())))?;
     if is_right { Ok(()) } else { Err(Stop::Failed) }
+}
+
+fn judge_of(args: &Args, folder: &Path) -> Judge {
+    Judge {
+        python: python(args.python.as_ref()),
+        imports: args.import.clone(),
+        folder: folder.to_owned(),
+        mappings: args.rules.clone(),
+    }
 }
 
 /// The rules of a folder in place of those of the build, or of mapping files over them; and the set that is interpreted.

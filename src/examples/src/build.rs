@@ -7,7 +7,7 @@ use aten2onnx_opmap::tree::{Example, Target};
 
 use super::call::call;
 use aten2onnx_builder::passes::Passes;
-use aten2onnx_builder::{Builder, ExternRecord, NamedCall, OperatorForm};
+use aten2onnx_builder::{Builder, Event, ExternRecord, NamedCall, OperatorForm};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Kind, Result};
 use aten2onnx_core::sym::SymInt;
@@ -157,14 +157,39 @@ pub fn traced(
     opset: u32,
     target: Option<&Runtime>,
 ) -> (Result<Graph>, BTreeSet<u32>) {
+    let mut cx = exporting(rules, opset, target);
+    let made = call(&mut cx, example, checked, rules);
+    let arms = cx.trace().reached().iter().copied().collect();
+    (made.and_then(|_| cx.finish()), arms)
+}
+
+/// A builder as an export has it.
+fn exporting(rules: &Rules, opset: u32, target: Option<&Runtime>) -> Builder {
     let mut cx = rules.builder(opset);
     match target {
         Some(target) => cx.set_target(target),
         None => cx.avoid_missing_kernels(),
     }
-    let made = call(&mut cx, example, checked, rules);
-    let arms = cx.trace().reached().iter().copied().collect();
-    (made.and_then(|_| cx.finish()), arms)
+    cx
+}
+
+/// The lowerings that an example needs in an export: operators, each with N of `before N`, or `AVOIDED`.
+pub fn lowerings(
+    example: &Example,
+    checked: &Checked,
+    rules: &Rules,
+    opset: u32,
+    target: Option<&Runtime>,
+) -> BTreeSet<(&'static str, u32)> {
+    let mut cx = exporting(rules, opset, target);
+    cx.trace().enable();
+    // One that is refused needs some before that.
+    let _ = call(&mut cx, example, checked, rules);
+    let of = |event| match event {
+        Event::Lower(op, before) => Some((op, before)),
+        _ => None,
+    };
+    cx.trace().take().into_iter().filter_map(of).collect()
 }
 
 /// Builds an example as an export for a runtime does. Also returns what the export notes of it.

@@ -445,9 +445,17 @@ def warm_up(modules):
     torch.set_num_threads(1)
 
 
-def main(source, target, *modules):
+def records_of(source, modules):
+    """The lines of a file. Those of the standard input come while this program imports what it needs."""
+    if source == "-":
+        warm_up(modules)
+        return sys.stdin.read().splitlines()
     with open(source) as f:
-        lines = f.read().splitlines()
+        return f.read().splitlines()
+
+
+def main(source, target, *modules):
+    lines = records_of(source, modules)
     # A process needs seconds for its imports, so only many records are worth one.
     jobs = min(len(lines) // 16 + 1, multiprocessing.cpu_count())
     with open(target, "w") as out:

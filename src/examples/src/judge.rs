@@ -1,8 +1,9 @@
 //! Runs the judge: a Python program that runs the models and compares them with PyTorch, or with the native operator.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use super::{Record, Verdict, facts};
 use aten2onnx_core::error::{Error, Kind, Result};
@@ -40,20 +41,44 @@ impl Judge {
         if records.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let file = |name: &str| self.folder.join(name);
-        let (cases, verdicts) = (file("cases.jsonl"), file("verdicts.jsonl"));
+        let cases = self.folder.join("cases.jsonl");
+        let mut command = self.command(&cases)?;
+        write(&cases, &lines(records)?)?;
+        self.verdicts(command.status(), records)
+    }
+
+    /// Starts the judge, which imports PyTorch while the caller makes the records.
+    ///
+    /// # Errors
+    /// The interpreter cannot be run, or the folder cannot be written to.
+    pub fn start(self) -> Result<StartedJudge> {
+        let child = self.command(Path::new("-"))?.stdin(Stdio::piped()).spawn();
+        let child = child.map_err(|error| no_python(error.into(), &self.python))?;
+        Ok(StartedJudge { child, judge: self })
+    }
+
+    /// The judge of records in a file, or in its standard input.
+    fn command(&self, cases: &Path) -> Result<Command> {
         std::fs::create_dir_all(&self.folder).map_err(|error| io_error(error, &self.folder))?;
-        let lines: Vec<String> = records.iter().map(serde_json::to_string).collect::<Result<_, _>>().map_err(faulty)?;
-        write(&cases, &lines.join("\n"))?;
         let program = write_programs(&self.folder, self.mappings.as_deref())?;
         let mut command = Command::new(&self.python);
-        command.arg(&program).args([&cases, &verdicts]).args(&self.imports);
-        let status = command.status().map_err(|error| no_python(error.into(), &self.python))?;
+        command.arg(&program).args([cases, &self.file_of_verdicts()]).args(&self.imports);
+        Ok(command)
+    }
+
+    fn file_of_verdicts(&self) -> PathBuf {
+        self.folder.join("verdicts.jsonl")
+    }
+
+    /// What the judge has written, if it ended well: a verdict for each record.
+    fn verdicts(&self, ended: std::io::Result<ExitStatus>, records: &[Record]) -> Result<BTreeMap<usize, Verdict>> {
+        let status = ended.map_err(|error| no_python(error.into(), &self.python))?;
         if !status.success() {
             return Err(
                 Error::new(Kind::Io, format!("the judge failed: {status}")).at(self.python.display().to_string())
             );
         }
+        let verdicts = self.file_of_verdicts();
         let text = std::fs::read_to_string(&verdicts).map_err(|error| io_error(error, &verdicts))?;
         let read =
             |line: &str| serde_json::from_str(line).map(|verdict: Verdict| (verdict.id, verdict)).map_err(faulty);
@@ -63,6 +88,46 @@ impl Judge {
             None => Ok(found),
         }
     }
+}
+
+/// A judge that waits for its records. It ends with this value.
+#[derive(Debug)]
+pub struct StartedJudge {
+    child: Child,
+    judge: Judge,
+}
+
+impl StartedJudge {
+    /// Judges the records.
+    ///
+    /// # Errors
+    /// The judge fails.
+    pub fn judge(mut self, records: &[Record]) -> Result<BTreeMap<usize, Verdict>> {
+        if records.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let text = lines(records)?;
+        if let Some(mut input) = self.child.stdin.take() {
+            // A judge that has failed reads nothing: how it ended tells.
+            let _ = input.write_all(text.as_bytes());
+        }
+        let ended = self.child.wait();
+        self.judge.verdicts(ended, records)
+    }
+}
+
+impl Drop for StartedJudge {
+    fn drop(&mut self) {
+        // One that has ended cannot be stopped.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Records as lines of JSON.
+fn lines(records: &[Record]) -> Result<String> {
+    let lines: Vec<String> = records.iter().map(serde_json::to_string).collect::<Result<_, _>>().map_err(faulty)?;
+    Ok(lines.join("\n"))
 }
 
 /// Writes the judge and what it imports into a folder: its worker processes load it by path. Returns its path. `mappings` is the folder of the

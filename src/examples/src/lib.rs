@@ -13,10 +13,12 @@ use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::syntax::ast::Fuse;
 use aten2onnx_opmap::tree::{AVOIDED, Example, Target, is_fusion, is_replaced};
 
-pub use build::{Built, Lacks, Observed, Outcome, Typed, build, graph, observe, reference_opset, traced, types};
+pub use build::{
+    Built, Lacks, Observed, Outcome, Typed, build, graph, lowerings, observe, reference_opset, traced, types,
+};
 pub use call::short_name;
 pub use facts::checkout_text;
-pub use judge::{Judge, no_python, write, write_programs};
+pub use judge::{Judge, StartedJudge, no_python, write, write_programs};
 pub use record::{Failure, Record, Verdict, record};
 pub use runtime::{ForRuntime, for_runtime};
 

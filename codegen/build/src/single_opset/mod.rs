@@ -28,6 +28,8 @@ pub struct Cut {
     pub overloads: Vec<String>,
     /// How many overloads with a rule were left out.
     pub left_out: usize,
+    /// The lowerings that it has: the operators, and N of `before N` or `AVOIDED`.
+    pub lowerings: BTreeSet<(String, u32)>,
 }
 
 /// What an exporter is for.
@@ -65,7 +67,8 @@ pub fn generate(checked: &Checked, aim: &Aim<'_>, wanted: Option<&BTreeSet<Strin
     let names = checked.program.operator_maps().map(|map| map.function.name.clone());
     let (overloads, left_out): (Vec<String>, Vec<String>) = names.partition(|name| has(name));
     let single = Single { checked, program: &program, matrix: &matrix, opset, left_out: &left_out };
-    Ok(Cut { files: emit_single(&single)?.files, overloads, left_out: left_out.len() })
+    let lowerings = program.lowers.iter().map(|lower| (lower.op.clone(), lower.before)).collect();
+    Ok(Cut { files: emit_single(&single)?.files, overloads, left_out: left_out.len(), lowerings })
 }
 
 /// The rules as they are at an opset, with only what is reached there.

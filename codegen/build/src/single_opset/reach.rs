@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aten2onnx_opmap::schema::Schemas;
-use aten2onnx_opmap::schema::targets::Runtime;
+use aten2onnx_opmap::schema::avoid::Avoid;
+use aten2onnx_opmap::schema::targets::{Lack, Runtime};
 use aten2onnx_opmap::tree::{AVOIDED, Expr, Function, Kind, Lower, Program};
 use aten2onnx_opmap::visit;
 
@@ -20,7 +21,7 @@ pub(super) fn reached(
     aim: &Aim<'_>,
     wanted: BTreeSet<String>,
 ) -> BTreeSet<String> {
-    let mut walk = Walk::new(program, schemas, aim.opset, &lacked(schemas, aim.runtime));
+    let mut walk = Walk::new(program, schemas, aim.opset, &Lacked::of(schemas, aim));
     wanted.iter().for_each(|name| walk.function(name));
     let of_itself = schemas.opsets.without_rules().chain(&schemas.opsets.passes);
     of_itself.for_each(|op| walk.operator(op, schemas.opsets.max));
@@ -42,12 +43,12 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(program: &'a Program, schemas: &Schemas, opset: u32, lacked: &BTreeSet<&str>) -> Self {
+    fn new(program: &'a Program, schemas: &Schemas, opset: u32, lacked: &Lacked<'_>) -> Self {
         let maps = program.maps.iter().map(|map| &map.function);
         let functions = maps.chain(&program.fns).map(|function| (function.name.as_str(), function)).collect();
         let can_run = |lower: &&Lower| {
             let is_older = lower.before != AVOIDED && schemas.opsets.lowered_below(&lower.op, lower.before) > opset;
-            is_older || lacked.contains(lower.op.as_str())
+            is_older || lacked.calls(schemas, lower, opset)
         };
         let mut walk = Walk {
             program,
@@ -117,22 +118,60 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The operators that a runtime lacks, or that it is not given in some form or with some dtypes: they are lowered even if the opset has them.
-/// Without a runtime, these are those of ONNX Runtime.
-pub(super) fn lacked<'s>(schemas: &'s Schemas, runtime: Option<&str>) -> BTreeSet<&'s str> {
-    let runtime = runtime.unwrap_or("onnxruntime");
-    let is_meant = |one: &&Runtime| runtime == one.runtime;
-    let mut found = BTreeSet::new();
-    for runtime in schemas.runtimes.iter().filter(is_meant) {
-        found.extend(runtime.avoid.iter().map(|avoid| avoid.op.as_str()));
-        for release in &runtime.release {
-            found.extend(release.lacks.iter().map(String::as_str));
-            found.extend(release.dtypes.iter().map(|dtypes| dtypes.op.as_str()));
-            found.extend(release.forms.iter().map(|form| form.op.as_str()));
+/// What a runtime lacks: it is lowered even if the opset has it.
+#[derive(Default)]
+struct Lacked<'s> {
+    /// Operators that it lacks, or that it is not given in some form or with some dtypes: any of their lowerings may replace them.
+    whole: BTreeSet<&'s str>,
+    /// Operators without kernels for some dtypes: the lowering of the version in force replaces them.
+    kernels: BTreeSet<&'s str>,
+}
+
+impl<'s> Lacked<'s> {
+    /// Without a runtime, an export avoids what the newest release of ONNX Runtime lacks.
+    fn of(schemas: &'s Schemas, aim: &Aim<'_>) -> Self {
+        let mut found = Lacked::default();
+        let mut has_kernels = aim.runtime.is_none();
+        for runtime in schemas.runtimes.iter().filter(|one| one.runtime == aim.runtime.unwrap_or("onnxruntime")) {
+            has_kernels |= runtime.kernels;
+            match aim.runtime {
+                Some(_) => found.add_all(runtime),
+                None => found.add_newest(schemas, runtime, aim.opset),
+            }
         }
-        if runtime.kernels {
-            found.extend(schemas.onnxruntime.lacks.iter().map(|lack| lack.op.as_str()));
+        let is_meant = |lack: &&Lack| has_kernels && is_in_force(schemas, aim.opset, &lack.op, lack.since);
+        found.kernels.extend(schemas.onnxruntime.lacks.iter().filter(is_meant).map(|lack| lack.op.as_str()));
+        found
+    }
+
+    /// What some release of a runtime lacks at some opset.
+    fn add_all(&mut self, runtime: &'s Runtime) {
+        self.whole.extend(runtime.avoid.iter().map(|avoid| avoid.op.as_str()));
+        for release in &runtime.release {
+            self.whole.extend(release.lacks.iter().map(String::as_str));
+            self.whole.extend(release.dtypes.iter().map(|dtypes| dtypes.op.as_str()));
+            self.whole.extend(release.forms.iter().map(|form| form.op.as_str()));
         }
     }
-    found
+
+    /// The forms that the newest release of a runtime is not given at an opset.
+    fn add_newest(&mut self, schemas: &Schemas, runtime: &'s Runtime, opset: u32) {
+        let newest = runtime.release.first().map(|release| release.name.as_str()).unwrap_or_default();
+        let has_version = |avoid: &&Avoid| {
+            avoid.since.is_empty() || avoid.since.iter().any(|since| is_in_force(schemas, opset, &avoid.op, *since))
+        };
+        let avoided = runtime.avoid.iter().filter(|avoid| avoid.is_in(newest)).filter(has_version);
+        self.whole.extend(avoided.map(|avoid| avoid.op.as_str()));
+    }
+
+    /// Whether a lowering may replace a call of an operator that the opset has.
+    fn calls(&self, schemas: &Schemas, lower: &Lower, opset: u32) -> bool {
+        let op = lower.op.as_str();
+        self.whole.contains(op) || self.kernels.contains(op) && is_in_force(schemas, opset, op, lower.before)
+    }
+}
+
+/// Whether an opset has this version of an operator.
+fn is_in_force(schemas: &Schemas, opset: u32, op: &str, since: u32) -> bool {
+    schemas.onnx.at(op, opset).is_some_and(|version| version.since == since)
 }

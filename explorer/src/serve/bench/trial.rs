@@ -45,9 +45,9 @@ pub fn examples(session: &Session, op: &str) -> Result<Value> {
     let folder = tempfile::tempdir()?;
     let python = session.state.python.clone();
     let mappings = Some(session.state.rules.clone());
-    let judge = Judge { python, imports: Vec::new(), folder: folder.path().to_owned(), mappings };
+    let judge = Judge { python, imports: Vec::new(), folder: folder.path().to_owned(), mappings }.start()?;
     let expected = trial::expected_failures(&session.state.rules);
-    let tried = trial::try_examples(&wanted, &set, &Rules::of_files(Arc::clone(&set)), &judge)?;
+    let tried = trial::try_examples(&wanted, &set, &Rules::of_files(Arc::clone(&set)), judge)?;
     let (text, right) = tried.shown(&|example| expected.contains(example));
     Ok(json!({"text": text, "right": right}))
 }
