@@ -29,8 +29,6 @@ pub fn generate(root: &Path) -> Result<String, Box<dyn Error>> {
         .args(PACKAGES.iter().flat_map(|package| ["--package", package]))
         .env("RUSTDOCFLAGS", "-Z unstable-options --output-format json")
         .env("RUSTDOC", root.join("xtask/rustdoc"))
-        // Lints are shown while all is built, and not once more.
-        .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .current_dir(root)
         .status()?;
     if !status.success() {
