@@ -372,7 +372,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         if has_ones and not isinstance(error, OpenBranch):
             error.help = _ONES
         raise
-    if both.lowered or both.made or both.rolled or runs[0].recorder.has_arrays:
+    if both.lowered or both.lines or both.rolled or runs[0].recorder.has_arrays:  # branches without results, too: what Python remembers of them may be many
         _try_out(recorded, model, arguments, runs[0], both, kept)
     if wanted.keep_results and not arguments.has_fakes:
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import os
+import re
 import sys
 import sysconfig
 from functools import lru_cache
@@ -179,6 +180,18 @@ def nodes_of(file: str, *kinds: type[ast.AST]) -> tuple[Any, ...]:
 def _all_nodes(file: str) -> tuple[ast.AST, ...]:
     tree = tree_of(file)
     return () if tree is None else tuple(ast.walk(tree))
+
+
+@lru_cache(maxsize=64)
+def numbers_in(file: str) -> tuple[int, ...]:
+    """The whole numbers that are written in a file of Python, also in text, the smallest first."""
+    found: set[int] = set()
+    for node in nodes_of(file, ast.Constant):
+        if type(node.value) is int:
+            found.add(node.value)
+        elif isinstance(node.value, str):
+            found.update(int(digits) for digits in re.findall(r"\d{1,4}", node.value))
+    return tuple(sorted(found))
 
 
 @lru_cache(maxsize=1024)

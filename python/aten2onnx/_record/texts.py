@@ -41,7 +41,7 @@ def note_text(value: Any) -> None:
     number = number_of(value)
     from_data = number is None or is_from_data(number)
     use = _use(frame.f_code, frame.f_lasti, frame.f_lineno)
-    if use == TELLS or (use == KEEPS and not from_data):
+    if use == TELLS:
         return
     if from_data or use == MAKES:
         what = "an element of a tensor" if from_data else "a size"
