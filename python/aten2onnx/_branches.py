@@ -19,6 +19,7 @@ class OpenBranch(CaptureError):
         sizes: Choices of sizes at which branches go the other way by themselves.
         was_taken: Whether the model ran at these sizes.
         few: The place of a loop that makes too few turns to compare them.
+        is_unlikely: Whether not all was tried, because lowered code is cheaper and more likely to do.
     """
 
     lines: list[Any]
@@ -26,6 +27,7 @@ class OpenBranch(CaptureError):
     sizes: list[dict[str, int]]
     was_taken: bool
     few: tuple[str, int] | None = None
+    is_unlikely: bool = False
 
 
 def both_sides_of(lines: Iterable[Any]) -> frozenset[tuple[str, int]]:

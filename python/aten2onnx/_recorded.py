@@ -215,6 +215,22 @@ def _capture_bounded(model: Any, name: str, wanted: Wanted, sums: dict[str, tupl
         return found
     both = Both(frozenset(), frozenset(), wanted.max_branches, wanted.max_runs, max_tries=wanted.max_tries)
     try:
+        return _capture_either(model, name, wanted, sums, rules, opset, both)
+    except OpenBranch as error:
+        if not error.is_unlikely:
+            raise
+        both.is_patient = True
+        return _capture_either(model, name, wanted, sums, rules, opset, both)
+
+
+def _capture_either(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int, both: Any) -> Captured:
+    """Records a module whose branches are answered in other ways in other runs, or, where that does not do, lowered.
+
+    Raises:
+        CaptureError: The model takes a branch that depends on a size or on data, and nothing decides it.
+        NotRecorded: Another way of capture may do.
+    """
+    try:
         found = _capture_turned(model, name, wanted, sums, rules, opset, both)
         if not (found.has_conditions and (both.lines or both.loops)):
             return found
@@ -228,7 +244,7 @@ def _capture_bounded(model: Any, name: str, wanted: Wanted, sums: dict[str, tupl
         if other is not None:
             return other
         lowered = getattr(error, "lowered", None)
-        if isinstance(lowered, Exception) and getattr(lowered, "is_another", False):  # it says at which inputs
+        if not getattr(error, "is_unlikely", False) and isinstance(lowered, Exception) and getattr(lowered, "is_another", False):  # it says at which inputs
             raise lowered from None
         raise
 
@@ -314,7 +330,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
     from ._record import capture as recording
     from ._record.recorder import Unrecorded
     from ._record.same import Parted
-    from ._record.turns import NoBothSides
+    from ._record.turns import NoBothSides, Unlikely
 
     args, kwargs, branches = wanted.args, wanted.kwargs, wanted.branches
     inputs = list(wanted.branch_inputs.values())
@@ -333,7 +349,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             _log.debug("not on both sides", exc_info=True)
             refused = branch_error(str(error), error.line, [error.branch] if error.branch is not None else ())
             refused.help = error.help or refused.help
-            refused.few = error.few
+            refused.few, refused.is_unlikely = error.few, isinstance(error, Unlikely)
             raise refused from None
         except Exception as error:  # PyTorch passes on whatever the model raises.
             _log.debug("not recorded: %s", error, exc_info=True)

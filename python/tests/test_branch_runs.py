@@ -54,13 +54,19 @@ class InLoop(Branches):
         return h
 
 
-@pytest.mark.parametrize("count", [1, 3, 10])
-@pytest.mark.parametrize(("kind", "most"), [(OnData, 3), (OnSizes, 3), (Nested, 3), (InLoop, 5)])
-def test_a_side_of_a_branch_takes_few_runs(kind, most, count, monkeypatch) -> None:
+def counted_runs(monkeypatch) -> list[int]:
+    """A list that grows by an element in each run."""
     from aten2onnx._record import runs
 
     recorded, number = runs._recorded, []
     monkeypatch.setattr(runs, "_recorded", lambda *args: [recorded(*args), number.append(1)][0])
+    return number
+
+
+@pytest.mark.parametrize("count", [1, 3, 10])
+@pytest.mark.parametrize(("kind", "most"), [(OnData, 3), (OnSizes, 3), (Nested, 3), (InLoop, 5)])
+def test_a_side_of_a_branch_takes_few_runs(kind, most, count, monkeypatch) -> None:
+    number = counted_runs(monkeypatch)
     program = aten2onnx.export(kind(count).eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
     assert program.report.operators["If"] == count
     assert len(number) - FIRST <= most * 2 * count
@@ -108,3 +114,66 @@ def test_a_loop_without_turns_at_the_example_only() -> None:
     for x in (torch.randn(1, 4) * 3, torch.rand(5, 4), torch.randn(20, 4) * 3):
         for y in (torch.rand(3), -torch.rand(12)):
             torch.testing.assert_close(program(x, y)[0], KeptByOther()(x, y))
+
+
+class Table(nn.Module):
+    """A loop with branches in its turns, in a loop whose number of turns is a size."""
+
+    def forward(self, x):
+        n = x.shape[0]
+        table = torch.zeros(n, n)
+        for i in range(n):
+            for j in range(n):
+                if i == 0 and j == 0:
+                    table[i, j] = x[i, j % 4]
+                elif j == 0:
+                    table[i, j] = table[i - 1, j] + x[i, 1]
+                else:
+                    table[i, j] = table[i, j - 1] * 0.5 + x[j, 2]
+        return table
+
+
+class Settling(nn.Module):
+    """A `while` that data end."""
+
+    def forward(self, x):
+        while True:
+            new = x * 0.5 if x.sum() > 0 else x * 0.25
+            if torch.allclose(new, x, atol=0.1):
+                return new
+            x = new
+
+
+class Steps(nn.Module):
+    """A `while` that makes at most 12 turns."""
+
+    def forward(self, x):
+        i = 0
+        while i < 12:
+            if x.sum() > i:
+                break
+            x = x + 0.25
+            i += 1
+        return x * 2
+
+
+@pytest.mark.parametrize("kind", [Table, Settling])
+def test_what_has_to_be_lowered_takes_few_runs(kind, monkeypatch) -> None:
+    number = counted_runs(monkeypatch)
+    program = aten2onnx.export(kind().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    assert program.report.operators["Loop"] >= 1
+    assert len(number) <= 32
+    for n in (1, 3, 9):
+        x = torch.randn(n, 4)
+        torch.testing.assert_close(program(x)[0], kind()(x))
+
+
+def test_what_cannot_be_lowered_takes_more_runs(monkeypatch) -> None:
+    from aten2onnx import _recorded
+
+    monkeypatch.setattr(_recorded, "_capture_lowered", lambda *args: None)
+    program = aten2onnx.export(Steps().eval(), (torch.randn(6, 4) + 9,), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    assert program.report.operators["If"] == 12
+    for shift in (9, 0, -1, -9):
+        x = torch.randn(5, 4) + shift
+        torch.testing.assert_close(program(x)[0], Steps()(x))

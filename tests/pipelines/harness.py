@@ -13,7 +13,9 @@ from onnx import helper as h
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(sys.argv[1])
-SCRATCH = pathlib.Path(tempfile.mkdtemp(prefix="pipelines-"))
+#: Removed at the end of the process.
+_FOLDER = tempfile.TemporaryDirectory(prefix="pipelines-")
+SCRATCH = pathlib.Path(_FOLDER.name)
 
 
 def command(*arguments, fails=0, cwd=None):

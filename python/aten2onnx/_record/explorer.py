@@ -4,6 +4,7 @@ once for each of them."""
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple
@@ -18,13 +19,16 @@ from .numbers import Number, is_from_data
 from .recorder import Question, Unrecorded
 from .rolling import Rolling
 from .runs import Run
-from .turns import NoBothSides, Place, Turns
+from .turns import NoBothSides, Place, Turns, Unlikely, is_in_while
 from .without import is_same_without
 
 _log = logging.getLogger(__name__)
 
 #: So many runs find the ways through the turns of loops. Turns with more ways through them are written down as such after that.
 _MOST_IN_TURNS = 16
+
+#: So many times more than the run that inputs take may a side ask a line in a `while`.
+_MORE_TIMES = 8
 
 #: Runs the model with these answers.
 Record = Callable[[Turns], Run]
@@ -76,8 +80,11 @@ class Explorer:
         is_shortened: Whether a side of a branch was taken over from a run that had answered an earlier branch otherwise.
     """
 
-    def __init__(self, record: Record, turns: Callable[..., Turns], max_runs: int, care: Care, compares: bool = True) -> None:
+    def __init__(self, record: Record, turns: Callable[..., Turns], max_runs: int, care: Care, compares: bool = True, is_patient: bool = False) -> None:
         self.compares = compares
+        self.is_patient = is_patient
+        #: How many times each line asks in the run that inputs take.
+        self.times: Counter[tuple[str, int]] = Counter()
         #: Lines of loops that were compared with a run without their turns, and whether that is the same.
         self.compared: dict[tuple[str, int], bool] = {}
         self.record = record
@@ -121,7 +128,18 @@ class Explorer:
             NoBothSides: The sides of a branch do not go together, or there are more runs than are allowed.
             Unrecorded: A side cannot be recorded.
         """
+        self.times = Counter(place[:2] for place in run.recorder.turns.given)  # type: ignore[union-attr]
         return self._path(run, self._raw(run), 0, lambda index: None)
+
+    def _check_times(self, run: Run, index: int) -> None:
+        """Compares how often the line of a branch has asked with the run that inputs take. A `while` that no data end asks once more in each run.
+
+        Raises:
+            Unlikely: It has asked far more often.
+        """
+        file, number, times = list(run.recorder.turns.given)[index]  # type: ignore[union-attr]
+        if not self.is_patient and times >= self.times[file, number] + _MORE_TIMES and is_in_while(file, number):
+            raise Unlikely(f"a branch in a `while` asks {times} times", _question(run, index).line)
 
     def _raw(self, run: Run) -> Path:
         """The path of a run. Its loops are compared with what the model does without their turns. Where that is something else, the path has a condition.
@@ -227,6 +245,7 @@ class Explorer:
     def _other(self, way: _Way, index: int) -> _Other:
         """The other side of a branch. Sides of later branches that could not be run are taken from it, if it has them."""
         run, raw, later = way
+        self._check_times(run, index)
         try:
             other = self._turned(run, index)
         except (NoBothSides, Unrecorded):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ from .recorder import Call, Question, Recorder, Unrecorded
 from .runs import Run
 from .slotted import Unwritten
 from .tensors import Tracked, Value, scalar_value
-from .turns import NoBothSides, Turns, raises
+from .turns import NoBothSides, Turns, Unlikely, raises
 
 _ITEM = torch.ops.aten._local_scalar_dense.default
 
@@ -90,6 +91,8 @@ class Both:
         lowered: The lines whose functions are lowered: their branches and loops are written down as such.
         lengths: Sizes of inputs that those of tensors may be which are not there yet, by their lines.
         roll: Loops of a fixed number of turns become a Loop if they make at least so many; None if they never do.
+        rows: How many loops of each line have branches in their turns in the run that the program is made of, but for loops within others.
+        is_patient: Whether all runs are made, even if they are not likely to do.
     """
 
     lines: frozenset[tuple[str, int]] = frozenset()
@@ -116,6 +119,8 @@ class Both:
     lowered: frozenset[tuple[str, int]] = frozenset()
     lengths: dict[Any, Any] = field(default_factory=dict)
     roll: int | None = None
+    rows: dict[tuple[str, int], int] = field(default_factory=dict)
+    is_patient: bool = False
 
     @property
     def has_gaps(self) -> bool:
@@ -198,13 +203,14 @@ def _recorded_once(record: Record, both: Both) -> Run:
 
     is_held = both.held == both.lines or bool(both.loops)
     for care in [Care.MOST if both.loops else both.care] if is_held else Care:
-        explorer = Explorer(record, turns, both.max_runs, care, not both.is_another)
+        explorer = Explorer(record, turns, both.max_runs, care, not both.is_another, both.is_patient)
         first = explorer.recorded(turns(()))
         explorer.ends_at = partial(_ends_at, both, first)
         asked = first.recorder.turns.asked.values()  # type: ignore[union-attr]
         both.taken |= {(*question.line.place, question.answer) for question in asked if question.line is not None}
         if not asked and not (first.recorder.loops is not None and first.recorder.loops.found):
             return first
+        _check_rows(both, first)
         explorer.merger.begin(first.recorder)
         path = explorer.path(first)
         if is_held or not explorer.is_shortened or holds(path, explorer):
@@ -212,6 +218,25 @@ def _recorded_once(record: Record, both: Both) -> Run:
     both.made, both.failures, both.rolled = _made(path.items, both.max_branches), _worst(explorer.failures), list(_loops(path.items))
     both.held, both.care = both.lines, care
     return _Writer(explorer.merger, first).run(path)
+
+
+def _check_rows(both: Both, run: Run) -> None:
+    """Compares how many loops with branches in their turns there are with those of the run that the program is made of. If they are one for each turn of a loop around
+    them whose turns depend on a size, the programs will not be the same, which all runs of both would show.
+
+    Raises:
+        NoBothSides: There are more or fewer of them.
+    """
+    turns: Turns = run.recorder.turns  # type: ignore[assignment]
+    numbers = {number for number in turns.within if number is not None}
+    lines = [run.recorder.loops.found[number].line for number in sorted(numbers)]  # type: ignore[union-attr]
+    rows = Counter(line.place for line in lines)
+    if not both.is_another:
+        both.rows = rows
+    elif not both.is_patient:
+        for line in lines:
+            if 1 < both.rows.get(line.place, 0) != rows[line.place]:
+                raise Unlikely("a loop with branches in its turns is in another one, whose number of turns depends on a size", line)
 
 
 def _ends_at(both: Both, first: Run, line: Any, error: Exception) -> bool:

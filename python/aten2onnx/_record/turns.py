@@ -38,6 +38,10 @@ class NoBothSides(Exception):
         self.few: tuple[str, int] | None = None
 
 
+class Unlikely(NoBothSides):
+    """Programs that are not likely to end, or to be the same. It is cheaper to lower the model than to find out."""
+
+
 def check_depth(line: Any) -> None:
     """Compares how many calls of the function that asks are within one another.
 
@@ -215,6 +219,12 @@ def is_unpacked(file: str, number: int) -> bool:
 def raises(file: str, number: int) -> bool:
     """Whether a line is in a `raise` or `assert`."""
     return any(_has_line(node, number) for node in nodes_of(file, ast.Raise, ast.Assert))
+
+
+@lru_cache(maxsize=1024)
+def is_in_while(file: str, number: int) -> bool:
+    """Whether a line is in the body of a `while`."""
+    return any(node.body[0].lineno <= number <= (node.body[-1].end_lineno or node.body[-1].lineno) for node in nodes_of(file, ast.While))
 
 
 def _has_line(node: Any, number: int) -> bool:
