@@ -114,7 +114,7 @@ class Structure:
             return bool(test)
         if not number.is_bool():
             number = Number(number.value != 0, "ne", (number, 0), number.ask)
-        if not number.function or self.turns._is_static(number):
+        if not number.function or self.turns._is_static(number) or self.turns.decides(number):
             return bool(symbolic(number))
         return self.known.get(key_of(number), number)
 
