@@ -262,6 +262,7 @@ def _capture_rolled(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
 def _capture_lowered(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int, before: Any, error: Exception | None) -> Captured | None:
     """Records a module whose branches or loops do not go together as runs with other answers: their functions are lowered. None if that does not do, either."""
     from ._record.paths import Both
+    from ._record.attributes import track_seen
     from ._record.ragged import wish_ragged
     from ._record.swapped import can_swap
 
@@ -278,6 +279,7 @@ def _capture_lowered(model: Any, name: str, wanted: Wanted, sums: dict[str, tupl
             new = frozenset(filter(can_swap, _spots_of(other))) - both.lowered
             if getattr(other, "is_another", False):
                 wish_ragged(both.lengths)
+            track_seen(both.lengths)
             if not new and both.lengths == lengths:
                 return None
             both.lowered |= new

@@ -11,6 +11,7 @@ from .containers import makes_lists
 from .grown import Grown
 from .long import Compound, Long
 from .loops import Walkable
+from .modes import Mode
 from .numbers import Number, number_of, operand, plain, symbolic
 from .ragged import is_element, note_kind
 from .slotted import Slotted
@@ -135,7 +136,7 @@ class Attempt:
             if not is_made and (place not in before.lengths or before.lengths[place] == length):
                 continue
             values = value_at(now.values, place)
-            if not all(is_element(value, lambda leaf: structure.kind(leaf) is not None and not isinstance(leaf, Long)) for value in values):
+            if not all(is_element(value, lambda leaf: structure.kind(leaf) not in (None, str) and not isinstance(leaf, Long)) for value in values):
                 self._peel(place)
             if is_made:
                 plan.made.append(place)
@@ -164,7 +165,7 @@ class Attempt:
             if place in plan.carried or is_same(known, leaf) or leaf is UNDEFINED:
                 continue
             kind = structure.kind(leaf)
-            if kind is None and (known is UNDEFINED or isinstance(leaf, (Walkable, Poison)) or callable(leaf)):
+            if (kind is None or isinstance(leaf, str)) and (known is UNDEFINED or isinstance(leaf, (Walkable, Poison)) or callable(leaf)):
                 continue
             if kind is None or (known is not UNDEFINED and structure.kind(known) != kind):
                 self._peel(place)
@@ -179,7 +180,7 @@ class Attempt:
         """Notes equal elements of lists of which turns change others: they may have changed places, as in a window of zeros that turns move. Whether there are more."""
         plan, found = self.plan, {}
         for parent in {place[:-1] for place in plan.carried if place[:-1] in now.lengths}:
-            elements = [(place, leaf) for place, leaf in now.leaves.items() if place[:-1] == parent and self.structure.kind(leaf) is not None]
+            elements = [(place, leaf) for place, leaf in now.leaves.items() if place[:-1] == parent and self.structure.kind(leaf) not in (None, str)]
             for (place, leaf), (other, beside) in zip(elements, elements[1:]):
                 if is_same(leaf, beside):
                     found.update({place: leaf, other: beside})
@@ -238,6 +239,8 @@ class Attempt:
             leaf = after.at(place)
             if is_number(leaf):
                 put(values, place, plain(leaf))
+            elif isinstance(leaf, Mode):
+                put(values, place, leaf.now)
         turns.set({place[0]: values[place[0]] for place in plan.carried if place[0] in values})
         if has_turns:
             with structure._dry():

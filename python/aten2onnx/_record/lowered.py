@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .assigned import Assignments
+from .matched import Matches
 from .worded import text_parts
 from .yielded import as_list
 
@@ -48,7 +49,7 @@ def lowered(function: ast.FunctionDef, owner: str | None) -> ast.FunctionDef:
     for node in _inside(made.body):
         if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal)):
             raise NotLowered("a generator, or a name from outside that it gives another value", node)
-    made = Assignments().visit(made)
+    made = Assignments().visit(Matches().visit(made))
     made.body = _Expressions(owner).block(made.body)
     return _with_calls(made)
 
@@ -192,6 +193,9 @@ class _Expressions(ast.NodeTransformer):
             pairs = zip([node.left, *node.comparators], node.ops, node.comparators)
             return _call("every", [_lambda(_at(ast.Compare(copy.deepcopy(left), [sign], [copy.deepcopy(right)]), node)) for left, sign, right in pairs], node)
         self.generic_visit(node)
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            found = _call("contained", [node.left, node.comparators[0]], node)
+            return found if isinstance(node.ops[0], ast.In) else _call("negated", [found], node)
         if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
             return _call("same" if isinstance(node.ops[0], ast.Is) else "other", [node.left, node.comparators[0]], node)
         return node
@@ -232,6 +236,8 @@ class _Expressions(ast.NodeTransformer):
         text = text_parts(node.args[1]) if isinstance(function, ast.Name) and function.id == "getattr" and len(node.args) == 2 else None
         if text is not None:
             return _call("attribute_at_text", [self.visit(one) for one in (node.args[0], *text)], node)
+        if isinstance(function, ast.Name) and function.id == "getattr" and len(node.args) == 2 and isinstance(node.args[1], ast.Name):
+            return _call("attribute", [self.visit(one) for one in node.args], node)
         is_zip = isinstance(function, ast.Name) and function.id == "zip" and not node.keywords
         if is_zip and len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
             return _call("unzipped", [function, self.visit(node.args[0].value)], node)

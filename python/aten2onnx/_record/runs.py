@@ -226,7 +226,8 @@ def _recorded(
         if turns is not None:
             turns.range_of = arguments.range_of
         if turns is not None and turns.lowered:
-            recorder.structure = Structure(recorder, turns)
+            recorder.structure = Structure(recorder, turns, model)
+            recorder.structure.attributes.give_deques()
             stack.enter_context(swapped(turns.lowered, recorder.structure))
         else:
             recorder.turns = turns

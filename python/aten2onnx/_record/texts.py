@@ -49,6 +49,12 @@ def note_text(value: Any) -> None:
     int(value)
 
 
+def is_told() -> bool:
+    """Whether the model only tells of the text that its line makes, in a message or an error."""
+    frame = _frame()
+    return frame is None or _use(frame.f_code, frame.f_lasti, frame.f_lineno) == TELLS
+
+
 def _frame() -> FrameType | None:
     """The frame of the model whose code makes a text; None if a library does."""
     frame: FrameType | None = sys._getframe(2)
@@ -146,4 +152,4 @@ def noted_texts() -> Iterator[None]:
                 setattr(kind, name, method)
 
 
-__all__ = ["noted_texts"]
+__all__ = ["is_told", "noted_texts"]
