@@ -255,7 +255,22 @@ class _Expressions(ast.NodeTransformer):
             return _assigned(value.func.value.id, _call("extended", [value.func.value, value.args[0]], node), node)  # type: ignore[no-any-return]
         return node
 
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """`counts[k] = value`, where a number of the file may choose the place."""
+        self.generic_visit(node)
+        target = node.targets[0]
+        if len(node.targets) == 1 and _is_chosen(target):
+            return _at(ast.Expr(_call("set_at", [target.value, target.slice, node.value], node)), node)  # type: ignore[attr-defined]
+        return node
+
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        if _is_chosen(node.target):
+            target: Any = node.target
+            self.generic_visit(target)
+            names = [f"{NAME}_{stem}_{node.lineno}_{node.col_offset}" for stem in ("in", "at")]
+            self.before += [_assigned(name, part, node) for name, part in zip(names, (target.value, target.slice))]
+            value = ast.BinOp(_call("item", list(map(_name, names)), node), node.op, self.visit(node.value))
+            return _at(ast.Expr(_call("set_at", [*map(_name, names), value], node)), node)  # type: ignore[no-any-return]
         self.generic_visit(node)
         if isinstance(node.op, ast.Add) and isinstance(node.target, ast.Name):
             return _assigned(node.target.id, _call("added", [_name(node.target.id), node.value], node), node)  # type: ignore[no-any-return]
@@ -323,6 +338,11 @@ class _Expressions(ast.NodeTransformer):
         made.body = _Expressions(self.owner).block(made.body)
         self.before.append(_with_calls(made))
         return _at(ast.Call(_name(name), [self.visit(node.generators[0].iter)], []), node)
+
+
+def _is_chosen(target: ast.AST) -> bool:
+    """Whether a number may choose the place that an assignment writes to."""
+    return isinstance(target, ast.Subscript) and not isinstance(target.slice, (ast.Slice, ast.Constant, ast.Tuple, ast.UnaryOp))
 
 
 def _is_condition(node: ast.expr) -> bool:
@@ -502,7 +522,7 @@ def _paths(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield from _path(node)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        yield from _path(node.args[0] if node.func.attr == "sort_in" and node.args else node.func.value)
+        yield from _path(node.args[0] if node.func.attr in ("sort_in", "set_at") and node.args else node.func.value)
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield from _path(node.value)
 

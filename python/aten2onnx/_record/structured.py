@@ -32,6 +32,7 @@ from .loops import Mark, Walkable
 from .modes import Mode, attribute_by, code_of, codes_in, found_by, is_text
 from .numbers import Number, number_of, plain, symbolic
 from .picked import item_of
+from .placed import set_at
 from .places import line_of_model
 from .ragged import Table, long_list
 from .ranges import Numbers
@@ -204,6 +205,10 @@ class Structure:
         """`container[index]`."""
         container = items_of(container)
         return found_by(self, container, index) if isinstance(index, Mode) else item_of(self, container, index)
+
+    def set_at(self, container: Any, index: Any, value: Any) -> None:
+        """`container[index] = value`."""
+        set_at(self, container, index, value)
 
     def attribute(self, owner: Any, name: Any) -> Any:
         """`getattr(owner, name)`."""
