@@ -244,7 +244,9 @@ def _capture_either(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
         if other is not None:
             return other
         lowered = getattr(error, "lowered", None)
-        if not getattr(error, "is_unlikely", False) and isinstance(lowered, Exception) and getattr(lowered, "is_another", False):  # it says at which inputs
+        says_inputs = getattr(lowered, "is_another", False) and not getattr(error, "is_unlikely", False)
+        says_more = getattr(lowered, "is_explained", False) and (getattr(error, "few", None) is not None or not getattr(error, "is_explained", False))
+        if isinstance(lowered, Exception) and (says_inputs or says_more):
             raise lowered from None
         raise
 
@@ -299,6 +301,8 @@ def _capture_turned(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
         CaptureError: The model takes a branch that depends on a size or on data, and nothing decides it.
         NotRecorded: Another way of capture may do.
     """
+    from ._record.places import is_in_loop
+
     few: dict[tuple[str, int], OpenBranch] = {}
     while True:
         try:
@@ -310,7 +314,7 @@ def _capture_turned(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
                 both.loops -= {error.few}
                 continue
             new, loops = both_sides_of(error.lines) - both.lines, loops_of(error) - both.loops - set(few)
-            if few and not (new or loops):
+            if few and not (new or loops) and (error.at is None or any(is_in_loop(error.at, place) for place in few)):
                 raise next(iter(few.values())) from None
             natural = both_sides_of(error.lines) & both.lines if error.was_taken else frozenset()
             if wanted.branches != "both" or not (new or loops or natural - both.natural):
@@ -350,7 +354,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         except NoBothSides as error:
             _log.debug("not on both sides", exc_info=True)
             refused = branch_error(str(error), error.line, [error.branch] if error.branch is not None else ())
-            refused.help = error.help or refused.help
+            refused.help, refused.is_explained = error.help or refused.help, error.help is not None
             refused.few, refused.is_unlikely = error.few, isinstance(error, Unlikely)
             raise refused from None
         except Exception as error:  # PyTorch passes on whatever the model raises.

@@ -11,6 +11,7 @@ from .containers import makes_lists
 from .grown import Grown
 from .long import Compound, Long
 from .loops import Walkable
+from .lowered import OUT
 from .modes import Mode
 from .numbers import Number, number_of, operand, plain, symbolic
 from .ragged import is_element, note_kind
@@ -140,7 +141,11 @@ class Attempt:
                 self._peel(place)
             if is_made:
                 plan.made.append(place)
-            example = values[-1] if values else value_at(before.values, place)[-1] if value_at(before.values, place) else None
+            known = values or value_at(before.values, place)
+            example = next((value for value in reversed(known) if type(value) is not list or value), None)
+            if known and example is None:
+                help = "give an example in which the first turns find something, or use a list of tensors"
+                raise NoBothSides("all lists in a list that a loop makes longer are empty in its first turns", self.turns.line, help)
             plan.lists[place] = example
             is_new = True
         for place, found in now.containers.items():
@@ -195,7 +200,7 @@ class Attempt:
 
     def _peel(self, place: Place) -> None:
         if self.turns.is_peeled:
-            name = ".".join(map(str, place))
+            name = ".".join(map(str, place)).replace(OUT, "the list of a comprehension")
             raise NoBothSides(f"a value changes its type or rank in a turn of a loop: `{name}`,", self.turns.line)
         raise Peel
 

@@ -20,6 +20,8 @@ from .yielded import as_list
 NAME = "_a2o"
 
 _RETURNED = f"{NAME}_returned"
+#: The name of what a comprehension makes.
+OUT = f"{NAME}_out"
 #: How the names of the functions of comprehensions begin.
 _COMPREHENSION = f"{NAME}_of"
 #: Functions of a generator that a loop can be in place of.
@@ -216,7 +218,7 @@ class _Expressions(ast.NodeTransformer):
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
         if isinstance(node.elt, ast.Constant) and node.elt.value is None and len(node.generators) == 1 and not node.generators[0].ifs:
             return _call("nones", [self.visit(node.generators[0].iter)], node)
-        out = f"{NAME}_out"
+        out = OUT
         added = ast.Expr(ast.Call(ast.Attribute(_name(out), "append", ast.Load()), [node.elt], []))
         return self._loop_of(node, [_assigned(out, ast.List([], ast.Load()), node)], added, [ast.Return(_name(out))])
 
@@ -267,10 +269,8 @@ class _Expressions(ast.NodeTransformer):
         if _is_chosen(node.target):
             target: Any = node.target
             self.generic_visit(target)
-            names = [f"{NAME}_{stem}_{node.lineno}_{node.col_offset}" for stem in ("in", "at")]
-            self.before += [_assigned(name, part, node) for name, part in zip(names, (target.value, target.slice))]
-            value = ast.BinOp(_call("item", list(map(_name, names)), node), node.op, self.visit(node.value))
-            return _at(ast.Expr(_call("set_at", [*map(_name, names), value], node)), node)  # type: ignore[no-any-return]
+            args: list[ast.expr] = [target.value, target.slice, ast.Constant(type(node.op).__name__), _lambda(self.visit(node.value))]
+            return _at(ast.Expr(_call("change_at", args, node)), node)  # type: ignore[no-any-return]
         self.generic_visit(node)
         if isinstance(node.op, ast.Add) and isinstance(node.target, ast.Name):
             return _assigned(node.target.id, _call("added", [_name(node.target.id), node.value], node), node)  # type: ignore[no-any-return]
@@ -320,7 +320,7 @@ class _Expressions(ast.NodeTransformer):
     def _fold(self, name: str, node: Any) -> ast.AST:
         """`sum`, `any` or `all` of a generator."""
         if name == "sum":
-            total = f"{NAME}_out"
+            total = OUT
             added = _assigned(total, ast.BinOp(_name(total), ast.Add(), node.elt), node)
             return self._loop_of(node, [_assigned(total, 0, node)], added, [ast.Return(_name(total))])
         test = node.elt if name == "any" else ast.UnaryOp(ast.Not(), node.elt)
@@ -522,7 +522,7 @@ def _paths(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield from _path(node)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        yield from _path(node.args[0] if node.func.attr in ("sort_in", "set_at") and node.args else node.func.value)
+        yield from _path(node.args[0] if node.func.attr in ("sort_in", "set_at", "change_at") and node.args else node.func.value)
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield from _path(node.value)
 

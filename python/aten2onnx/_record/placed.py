@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from functools import partial
 from typing import Any
 
@@ -13,6 +14,11 @@ from .numbers import number_of, plain
 from .places import line_of_model
 from .turns import NoBothSides
 
+#: What `+=` and its kin do, by the name of the operation in Python's syntax.
+IN_PLACE: dict[str, Any] = {
+    **{"Add": operator.iadd, "Sub": operator.isub, "Mult": operator.imul, "Div": operator.itruediv, "FloorDiv": operator.ifloordiv, "Mod": operator.imod, "Pow": operator.ipow},
+    **{"MatMult": operator.imatmul, "BitAnd": operator.iand, "BitOr": operator.ior, "BitXor": operator.ixor, "LShift": operator.ilshift, "RShift": operator.irshift},
+}
 #: Of more places than this none is chosen.
 _MOST = 64
 
@@ -60,4 +66,4 @@ def _test(structure: Any, container: Any, index: Any, key: Any) -> Any:
     return structure.some(lambda: index == key, lambda: index == key - len(container))
 
 
-__all__ = ["set_at"]
+__all__ = ["IN_PLACE", "set_at"]

@@ -206,6 +206,13 @@ def calling_itself(file: str, number: int) -> str | None:
     return name if is_itself else None
 
 
+def is_in_loop(place: tuple[str, int], loop: tuple[str, int]) -> bool:
+    """Whether a line is in a loop that begins on another one, or in a comprehension there."""
+    kinds = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+    begun = [node for node in nodes_of(loop[0], *kinds) if node.lineno == loop[1]]
+    return place == loop or (place[0] == loop[0] and any(node.lineno <= place[1] <= node.end_lineno for node in begun))
+
+
 def statement_at(file: str, number: int) -> Any:
     """The innermost `if` or `assert` whose condition is on a line."""
     tests = ((node, node.test) for node in reversed(nodes_of(file, ast.If, ast.Assert)))

@@ -32,7 +32,7 @@ from .loops import Mark, Walkable
 from .modes import Mode, attribute_by, code_of, codes_in, found_by, is_text
 from .numbers import Number, number_of, plain, symbolic
 from .picked import item_of
-from .placed import set_at
+from .placed import IN_PLACE, set_at
 from .places import line_of_model
 from .ragged import Table, long_list
 from .ranges import Numbers
@@ -209,6 +209,11 @@ class Structure:
     def set_at(self, container: Any, index: Any, value: Any) -> None:
         """`container[index] = value`."""
         set_at(self, container, index, value)
+
+    def change_at(self, container: Any, index: Any, operation: str, value: Callable[[], Any]) -> None:
+        """`container[index] += value()`, or another operation."""
+        container = items_of(container)
+        set_at(self, container, index, IN_PLACE[operation](self.item(container, index), value()))
 
     def attribute(self, owner: Any, name: Any) -> Any:
         """`getattr(owner, name)`."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from .numbers import Number
+from .numbers import Number, is_from_data
 from .places import frame_of_model, nodes_of
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class Turns:
         """Whether the ranges of the sizes in a condition leave it one answer: it has no other side."""
         from .intervals import decided
 
-        return decided(number, self.range_of) is not None
+        return not is_from_data(number) and decided(number, self.range_of) is not None
 
     def turned(self, question: Question, place: int, loop: int | None = None, default: bool | None = None) -> Question | None:
         """The question with the answer of this run; None if the same was asked before.
