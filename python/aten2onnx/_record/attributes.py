@@ -43,7 +43,7 @@ class Attributes:
         for module in self.modules.values():
             for name, value in list(vars(module).items()):
                 if type(value) is deque:
-                    vars(module)[name] = Deque(list(value), value.maxlen)
+                    setattr(module, name, Deque(list(value), value.maxlen))
 
     def now(self) -> dict[tuple[int, str], Any]:
         """What all attributes are, by their module and name."""

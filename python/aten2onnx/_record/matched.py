@@ -15,7 +15,7 @@ class Matches(ast.NodeTransformer):
     def visit_Match(self, node: ast.Match) -> Any:
         self.generic_visit(node)
         name = f"{_SUBJECT}_{node.lineno}_{node.col_offset}"
-        tests = [_test(case, name) for case in node.cases]
+        tests: list[Any] = [_test(case, name) for case in node.cases]
         if any(test is None for test in tests):
             return node
         made: list[ast.stmt] = []
@@ -45,7 +45,7 @@ def _of_pattern(pattern: Any, name: str) -> ast.expr | None:
     if isinstance(pattern, ast.MatchSingleton):
         return _at(ast.Compare(subject, [ast.Is()], [ast.Constant(pattern.value)]), pattern)
     if isinstance(pattern, ast.MatchOr):
-        parts = [_of_pattern(part, name) for part in pattern.patterns]
+        parts: list[Any] = [_of_pattern(part, name) for part in pattern.patterns]
         return None if any(part is None or isinstance(part, ast.Constant) for part in parts) else _at(ast.BoolOp(ast.Or(), parts), pattern)
     if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
         return _at(ast.Constant(True), pattern)

@@ -34,7 +34,7 @@ def set_at(structure: Any, container: Any, index: Any, value: Any) -> None:
         container[index.now if isinstance(index, Mode) else index] = value
         return
     keys = _keys(container, index)
-    now = index.now if isinstance(index, Mode) else plain(index)
+    now: Any = index.now if isinstance(index, Mode) else plain(index)
     if now not in keys and (type(container) is not list or now + len(container) not in keys):
         if type(container) is list:
             raise IndexError("list assignment index out of range")

@@ -480,7 +480,8 @@ class Structure:
         if self.dry:
             self._run_dry(turns, 0)
             return
-        turns = replace(turns, **dict(zip(("get", "set"), self.attributes.with_tracked(turns.get, turns.set))))
+        get, set_ = self.attributes.with_tracked(turns.get, turns.set)
+        turns = replace(turns, get=get, set=set_)
         attributes = self.attributes.now()
         try:
             self._attempted(turns)
