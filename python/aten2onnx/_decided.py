@@ -47,7 +47,7 @@ def branch_error(message: str, line: Any, lines: Any = None, loops: Any = (), si
     error.lines = ([] if line is None else [line]) if lines is None else list(lines)
     error.loops = [line for line in loops if line is not None]
     error.sizes, error.was_taken = list(sizes), False
-    error.at = None if line is None else line.place
+    error.at = line
     return error
 
 

@@ -248,6 +248,8 @@ def _capture_either(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
         says_more = getattr(lowered, "is_explained", False) and (getattr(error, "few", None) is not None or not getattr(error, "is_explained", False))
         if isinstance(lowered, Exception) and (says_inputs or says_more):
             raise lowered from None
+        if isinstance(error, NotRecorded) and isinstance(lowered, OpenBranch) and lowered.at not in (None, error.line):
+            raise NotRecorded(lowered.message, lowered.at) from None  # what ended the other way is no matter there
         raise
 
 
@@ -314,7 +316,7 @@ def _capture_turned(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
                 both.loops -= {error.few}
                 continue
             new, loops = both_sides_of(error.lines) - both.lines, loops_of(error) - both.loops - set(few)
-            if few and not (new or loops) and (error.at is None or any(is_in_loop(error.at, place) for place in few)):
+            if few and not (new or loops) and (error.at is None or any(is_in_loop(error.at.place, place) for place in few)):
                 raise next(iter(few.values())) from None
             natural = both_sides_of(error.lines) & both.lines if error.was_taken else frozenset()
             if wanted.branches != "both" or not (new or loops or natural - both.natural):

@@ -119,10 +119,21 @@ class Rounded(nn.Module):
         return x + n
 
 
-@pytest.mark.parametrize("kind", [Same, AtLeastOne, Rounded])
+class Quotient(nn.Module):
+    """That a rounded quotient is at least 1 is known here, and not to the shape inference."""
+
+    def forward(self, x):
+        m = x.shape[1]
+        k = math.ceil(m / 5)
+        if m < k or k and k > 3:
+            return x * 2
+        return x * torch.ones(1, 1) + k
+
+
+@pytest.mark.parametrize("kind", [Same, AtLeastOne, Rounded, Quotient])
 def test_branches_that_ranges_decide_have_one_side(kind) -> None:
     model = kind().eval()
     program = aten2onnx.export(model, (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n", 1: "m"}}, capture="record")
-    for sizes in ((1, 1), (2, 5), (3, 3), (4, 4), (5, 9), (9, 2), (12, 8)):
+    for sizes in ((1, 1), (2, 5), (3, 3), (4, 4), (5, 9), (9, 2), (12, 8), (3, 17)):
         x = torch.randn(sizes)
         torch.testing.assert_close(program(x)[0], model(x), atol=1e-5, rtol=1e-5)

@@ -204,3 +204,20 @@ def test_what_has_no_form_is_refused_with_a_way_out(kind, way_out) -> None:
     torch.manual_seed(0)
     with pytest.raises(aten2onnx.CaptureError, match=rf"(?s)test_modes\.py.*{way_out}"):
         aten2onnx.export(kind().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+
+
+class TwoTypes(nn.Module):
+    """A loop that only lowered code has, and then a value that no file has."""
+
+    def forward(self, x):
+        h = x[0] * 0
+        for k in range(int((x.abs() > 1e30).sum())):
+            h = h + x[k]
+        for row in x:
+            h = h.half() if row.sum() > 0 else h.float()
+        return h
+
+
+def test_the_error_is_about_what_neither_way_of_recording_takes() -> None:
+    with pytest.raises(aten2onnx.CaptureError, match=r"a result of another type .*h\.half"):
+        aten2onnx.export(TwoTypes().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")

@@ -191,6 +191,8 @@ class Recorder(TorchDispatchMode):
     def _turned(self, question: Question, turns: Turns) -> Any:
         """A question with the answer of this run, or its answer if the same was asked before."""
         loops = self.loops
+        if turns.is_turned(question) and turns.decides(question.number):
+            return bool(question.answer)
         if loops is None or not loops.running:
             found = turns.turned(question, len(self.questions))
             return turns.known(question.number) if found is None else found

@@ -120,8 +120,10 @@ class Structure:
             return bool(test)
         if not number.is_bool():
             number = Number(number.value != 0, "ne", (number, 0), number.ask)
-        if not number.function or self.turns._is_static(number) or self.turns.decides(number):
+        if not number.function or self.turns._is_static(number):
             return bool(symbolic(number))
+        if self.turns.decides(number):
+            return bool(number.value)
         return self.known.get(key_of(number), number)
 
     def negated(self, test: Any) -> Any:

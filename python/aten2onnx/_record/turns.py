@@ -117,7 +117,7 @@ class Turns:
         line = question.line
         if question.what != "bool" or not question.by_model or line is None or line.place not in self.lines:
             return False
-        return not (self._is_static(question.number) or _is_about_one(question.number) or self.decides(question.number))
+        return not (self._is_static(question.number) or _is_about_one(question.number))
 
     def decides(self, number: Any) -> bool:
         """Whether the ranges of the sizes in a condition leave it one answer: it has no other side."""
