@@ -12,7 +12,7 @@ from .grown import Grown
 from .long import Compound, Long
 from .loops import Walkable
 from .lowered import OUT
-from .modes import Mode
+from .modes import Mode, code_of
 from .numbers import Number, number_of, operand, plain, symbolic
 from .ragged import is_element, note_kind
 from .slotted import Slotted
@@ -51,7 +51,7 @@ class Attempt:
         params = self._give_params(now)
         index = scalar_value(self.recorder.next_key(), int)
         counter = symbolic(Number(done, "item", (index,), self.recorder.ask))
-        entered = Snapshot(turns.get())
+        entered, texts = Snapshot(turns.get()), len(structure.codes)
         block = Block()
         structure.turned += 1  # what the turn is given need not be what its data ask for
         try:
@@ -68,6 +68,11 @@ class Attempt:
             structure.turned -= 1
         after = Snapshot(turns.get())
         self._note_changes(entered, after)
+        for text in (snapshot.at(place) for place in plan.carried for snapshot in (start, after)):
+            if isinstance(text, str):
+                code_of(text, structure.codes)
+        if len(structure.codes) > texts:  # what texts choose earlier in the turn may be more
+            raise Again
         self._run_rest(done, after, has_turns)
         self._make_lists_again()
         self._make_tensors()

@@ -112,7 +112,9 @@ def attribute_by(structure: Any, owner: Any, mode: Mode) -> Any:
 def _chosen(structure: Any, find: Callable[[str], Any], names: list[Any], mode: Mode) -> Any:
     """What a text finds among names. Texts that the code has not given it so far may be others."""
     known = [name for name in names if isinstance(name, str) and name in mode.codes]
-    if mode.now not in known or len(known) > _MOST:
+    if len(known) > _MOST:
+        raise _refused(f"it chooses among more than {_MOST} names")
+    if mode.now not in known:
         return find(mode.now)
     tests: list[Callable[[], Any]] = [partial(mode.__eq__, name) for name in known]
     return picked_of(structure, [find(name) for name in known], tests)

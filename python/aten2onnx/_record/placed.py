@@ -30,9 +30,11 @@ def set_at(structure: Any, container: Any, index: Any, value: Any) -> None:
         return
     if isinstance(index, torch.Tensor) and index.numel() == 1 and not structure.recorder.is_fixed(index):
         index = index.item()
-    if structure.dry or not _is_open(structure, index) or len(container) > _MOST:
+    if structure.dry or not _is_open(structure, index):
         container[index.now if isinstance(index, Mode) else index] = value
         return
+    if len(container) > _MOST:
+        raise NoBothSides(f"a number or text chooses among more than {_MOST} places that are written to", line_of_model(), "write to a tensor: `counts[k] += 1`")
     keys = _keys(container, index)
     now: Any = index.now if isinstance(index, Mode) else plain(index)
     if now not in keys and (type(container) is not list or now + len(container) not in keys):
