@@ -13,8 +13,8 @@ _log = logging.getLogger(__name__)
 
 #: So many times a model is run again to find out whether a branch matters.
 TURNS = 24
-#: So many times in all where a plain number is made of a size, and the largest size that is tried because the code has it.
-TURNS_OF_PLAIN, LARGEST = 64, 64
+#: So many times in all where a plain number is made of a size, as long as there are no more calls than that; and the largest size that is tried because the code has it.
+TURNS_OF_PLAIN, CALLS_OF_PLAIN, LARGEST = 64, 10_000, 64
 
 _WAYS = (
     "give the dimensions a range in which the branch is always the same (`Dim(\"n\", min=8)`), keep the side of the example with `branches=\"example\"`, "
@@ -156,12 +156,12 @@ def _sizes_of_code(recorded: Any, choices: list[dict[str, int]], line: Any) -> l
 
     changing = [symbol for symbol in choices[0] if len({sizes.get(symbol) for sizes in choices}) > 1]
     sizes = [size for given in recorded.inputs.values() for size in given if type(size) is int] + list(choices[0].values())
-    wanted = dict.fromkeys([*sizes, *(() if line is None else numbers_in(line.file)), *range(1, 9)])
-    found = []
+    wanted = dict.fromkeys([*sizes, *range(1, 9), *(() if line is None else numbers_in(line.file))])
+    found: list[dict[str, int]] = []
     for symbol in changing:
         low, high = recorded.bounds.get(symbol, (1, None))
         found += [{**choices[0], symbol: size} for size in wanted if max(low, 1) <= size <= (LARGEST if high is None else min(high, LARGEST))]
-    return found
+    return found[: CALLS_OF_PLAIN // max(len(recorded.graph.nodes), 1)]
 
 
 def _is_range(text: str, branch: Any) -> bool:

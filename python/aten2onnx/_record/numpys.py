@@ -136,13 +136,13 @@ def _tensor_of(values: Any) -> torch.Tensor:
 def _stack(values: Any, axis: int = 0, **rest: Any) -> Any:
     """`np.stack`. An array, or a list of a loop in one, is stacked already."""
     if not isinstance(values, Array) or rest:
-        return by_torch.stack(values, axis, **rest)
+        return getattr(by_torch, "stack")(values, axis, **rest)  # made when the module is loaded: types do not know it
     return Array(values.tensor.movedim(0, axis))
 
 
 def _concatenate(values: Any, axis: int = 0, **rest: Any) -> Any:
     if not isinstance(values, Array) or rest:
-        return by_torch.concatenate(values, axis, **rest)
+        return getattr(by_torch, "concatenate")(values, axis, **rest)
     axis = axis + values.tensor.dim() - 1 if axis < 0 else axis
     return Array(values.tensor.movedim(0, axis).flatten(axis, axis + 1))
 
