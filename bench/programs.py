@@ -60,7 +60,8 @@ def table(first: int, last: int, verdicts: dict[str, collections.Counter[str]], 
     for kind, found in verdicts.items():
         lines.append("| " + " | ".join([kind, *(str(found[name]) for name in ("right", "refused", "conditional", "wrong", "invalid"))]) + " |")
     total = sum(found[name] for found in verdicts.values() for name in ("right", "refused", "conditional", "wrong"))
-    lines += ["", "| reason of a refusal | share |", "|---|---|", *(f"| {what} | {count / total:.2%} |" for what, count in reasons.most_common())]
+    if reasons:
+        lines += ["", "| reason of a refusal | share |", "|---|---|", *(f"| {what} | {count / total:.2%} |" for what, count in reasons.most_common())]
     lines += ["", f"- seeds {first} to {last - 1} of each kind; PyTorch {torch.__version__}, {platform.machine()}, at {commit()}", ""]
     return "\n".join(lines)
 
