@@ -19,6 +19,8 @@ class OpenBranch(CaptureError):
         sizes: Choices of sizes at which branches go the other way by themselves.
         was_taken: Whether the model ran at these sizes.
         few: The place of a loop that makes too few turns to compare them.
+        at: The line.
+        is_explained: Whether the help is about this error, and not about branches of all kinds.
         is_unlikely: Whether not all was tried, because lowered code is cheaper and more likely to do.
     """
 
@@ -27,6 +29,8 @@ class OpenBranch(CaptureError):
     sizes: list[dict[str, int]]
     was_taken: bool
     few: tuple[str, int] | None = None
+    at: Any = None
+    is_explained: bool = False
     is_unlikely: bool = False
 
 

@@ -13,6 +13,8 @@ _log = logging.getLogger(__name__)
 
 #: So many times a model is run again to find out whether a branch matters.
 TURNS = 24
+#: So many times in all where a plain number is made of a size, as long as there are no more calls than that; and the largest size that is tried because the code has it.
+TURNS_OF_PLAIN, CALLS_OF_PLAIN, LARGEST = 64, 10_000, 64
 
 _WAYS = (
     "give the dimensions a range in which the branch is always the same (`Dim(\"n\", min=8)`), keep the side of the example with `branches=\"example\"`, "
@@ -45,6 +47,7 @@ def branch_error(message: str, line: Any, lines: Any = None, loops: Any = (), si
     error.lines = ([] if line is None else [line]) if lines is None else list(lines)
     error.loops = [line for line in loops if line is not None]
     error.sizes, error.was_taken = list(sizes), False
+    error.at = line
     return error
 
 
@@ -82,7 +85,8 @@ def take_branches(
                 refused.append(error)
             continue
         if other and not stops:
-            same, was_tried = _at_other_sizes(other, turned, known)
+            choices = other if not branch.is_plain else [*other, *_sizes_of_code(recorded, other, branch.line)]
+            same, was_tried = _at_other_sizes(choices, turned, known, branch.is_plain)
             if same:
                 continue
             zeros = sorted({symbol for sizes in other for symbol, size in sizes.items() if size == 0})
@@ -113,7 +117,7 @@ def take_branches(
         elif branch.by_model and not stops and choice != "example":
             what = f"`{branch.line.text}`" if branch.line is not None else "a line of the model"
             if branch.is_plain:
-                refused.append(branch_error(f"a plain number is made of a size, such as the number of turns of a loop: {what}, where {text}", branch.line, (), [branch.line]))
+                refused.append(branch_error(f"a plain number is made of a size, such as the number of turns of a loop, a key of a dictionary, or text: {what}, where {text}", branch.line, (), [branch.line]))
             else:
                 refused.append(branch_error(f"a branch in Python depends on a size: {what} was taken where {text}", branch.line, sizes=other))
             continue
@@ -127,18 +131,37 @@ def take_branches(
 
 
 def _at_other_sizes(
-    choices: list[dict[str, int]], turned: Callable[[dict[str, int]], bool | None], known: dict[tuple[tuple[str, int], ...], bool | None]
+    choices: list[dict[str, int]], turned: Callable[[dict[str, int]], bool | None], known: dict[tuple[tuple[str, int], ...], bool | None], is_plain: bool
 ) -> tuple[bool | None, bool]:
-    """Whether the model makes the same calls at sizes where a branch goes the other way, and whether that was tried. None if it runs at none of these sizes."""
+    """Whether the model makes the same calls at sizes where a branch goes the other way, and whether that was tried. None if it runs at none of these sizes. A branch
+    has one other side; a plain number is another one at each size."""
     was_tried = False
+    same = None
     for sizes in choices:
         key = tuple(sorted(sizes.items()))
-        if key not in known and len(known) < TURNS:
+        if key not in known and len(known) < (TURNS_OF_PLAIN if is_plain else TURNS):
             known[key] = turned(sizes)
         was_tried = was_tried or key in known
-        if known.get(key) is not None:
-            return known[key], True
-    return None, was_tried
+        if known.get(key) is None:
+            continue
+        same = known[key]
+        if not (is_plain and same):
+            break
+    return same, was_tried
+
+
+def _sizes_of_code(recorded: Any, choices: list[dict[str, int]], line: Any) -> list[dict[str, int]]:
+    """Sizes that the code of the model may compare a plain number with: its constants, small numbers, and the other sizes of the inputs."""
+    from ._record.places import numbers_in
+
+    changing = [symbol for symbol in choices[0] if len({sizes.get(symbol) for sizes in choices}) > 1]
+    sizes = [size for given in recorded.inputs.values() for size in given if type(size) is int] + list(choices[0].values())
+    wanted = dict.fromkeys([*sizes, *range(1, 9), *(() if line is None else numbers_in(line.file))])
+    found: list[dict[str, int]] = []
+    for symbol in changing:
+        low, high = recorded.bounds.get(symbol, (1, None))
+        found += [{**choices[0], symbol: size} for size in wanted if max(low, 1) <= size <= (LARGEST if high is None else min(high, LARGEST))]
+    return found[: CALLS_OF_PLAIN // max(len(recorded.graph.nodes), 1)]
 
 
 def _is_range(text: str, branch: Any) -> bool:

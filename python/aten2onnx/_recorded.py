@@ -244,8 +244,12 @@ def _capture_either(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
         if other is not None:
             return other
         lowered = getattr(error, "lowered", None)
-        if not getattr(error, "is_unlikely", False) and isinstance(lowered, Exception) and getattr(lowered, "is_another", False):  # it says at which inputs
+        says_inputs = getattr(lowered, "is_another", False) and not getattr(error, "is_unlikely", False)
+        says_more = getattr(lowered, "is_explained", False) and (getattr(error, "few", None) is not None or not getattr(error, "is_explained", False))
+        if isinstance(lowered, Exception) and (says_inputs or says_more):
             raise lowered from None
+        if isinstance(error, NotRecorded) and isinstance(lowered, OpenBranch) and lowered.at not in (None, error.line):
+            raise NotRecorded(lowered.message, lowered.at) from None  # what ended the other way is no matter there
         raise
 
 
@@ -262,6 +266,7 @@ def _capture_rolled(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
 def _capture_lowered(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[str, str]], rules: Rules, opset: int, before: Any, error: Exception | None) -> Captured | None:
     """Records a module whose branches or loops do not go together as runs with other answers: their functions are lowered. None if that does not do, either."""
     from ._record.paths import Both
+    from ._record.attributes import track_seen
     from ._record.ragged import wish_ragged
     from ._record.swapped import can_swap
 
@@ -278,6 +283,7 @@ def _capture_lowered(model: Any, name: str, wanted: Wanted, sums: dict[str, tupl
             new = frozenset(filter(can_swap, _spots_of(other))) - both.lowered
             if getattr(other, "is_another", False):
                 wish_ragged(both.lengths)
+            track_seen(both.lengths)
             if not new and both.lengths == lengths:
                 return None
             both.lowered |= new
@@ -297,6 +303,8 @@ def _capture_turned(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
         CaptureError: The model takes a branch that depends on a size or on data, and nothing decides it.
         NotRecorded: Another way of capture may do.
     """
+    from ._record.places import is_in_loop
+
     few: dict[tuple[str, int], OpenBranch] = {}
     while True:
         try:
@@ -308,7 +316,7 @@ def _capture_turned(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
                 both.loops -= {error.few}
                 continue
             new, loops = both_sides_of(error.lines) - both.lines, loops_of(error) - both.loops - set(few)
-            if few and not (new or loops):
+            if few and not (new or loops) and (error.at is None or any(is_in_loop(error.at.place, place) for place in few)):
                 raise next(iter(few.values())) from None
             natural = both_sides_of(error.lines) & both.lines if error.was_taken else frozenset()
             if wanted.branches != "both" or not (new or loops or natural - both.natural):
@@ -348,7 +356,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         except NoBothSides as error:
             _log.debug("not on both sides", exc_info=True)
             refused = branch_error(str(error), error.line, [error.branch] if error.branch is not None else ())
-            refused.help = error.help or refused.help
+            refused.help, refused.is_explained = error.help or refused.help, error.help is not None
             refused.few, refused.is_unlikely = error.few, isinstance(error, Unlikely)
             raise refused from None
         except Exception as error:  # PyTorch passes on whatever the model raises.
@@ -388,7 +396,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         if has_ones and not isinstance(error, OpenBranch):
             error.help = _ONES
         raise
-    if both.lowered or both.made or both.rolled or runs[0].recorder.has_arrays:
+    if both.lowered or both.lines or both.rolled or runs[0].recorder.has_arrays:  # branches without results, too: what Python remembers of them may be many
         _try_out(recorded, model, arguments, runs[0], both, kept)
     if wanted.keep_results and not arguments.has_fakes:
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]

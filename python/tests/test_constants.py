@@ -81,3 +81,30 @@ def test_a_constant_that_is_written_to_is_what_it_was_before(function, shapes) -
     for rows in (4,) if shapes is None else (4, 7):
         x = torch.randn(rows, 2)
         torch.testing.assert_close(program(x)[0], function(x))
+
+
+class Seeded(torch.nn.Module):
+    """Draws the same numbers in each call."""
+
+    def forward(self, x):
+        generator = torch.Generator().manual_seed(3)
+        weight = torch.randn(4, 4, generator=generator)
+        if x.sum() > 0:
+            return x @ weight + torch.randperm(4, generator=generator)
+        return x @ weight - torch.rand(4, generator=generator)
+
+
+class Drawn(torch.nn.Module):
+    def forward(self, x):
+        return x[torch.randperm(x.shape[0], generator=torch.Generator().manual_seed(3))]
+
+
+def test_what_a_generator_of_the_model_draws_is_a_constant() -> None:
+    program = aten2onnx.export(Seeded(), (torch.ones(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    for x in (torch.randn(3, 4).abs(), -torch.randn(9, 4).abs()):
+        torch.testing.assert_close(program(x)[0], Seeded()(x), atol=1e-5, rtol=1e-5)
+
+
+def test_how_many_numbers_a_generator_of_the_model_draws_is_known() -> None:
+    with pytest.raises(aten2onnx.CaptureError, match=r"(?s)a generator of its own.*test_constants\.py"):
+        aten2onnx.export(Drawn(), (torch.ones(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")

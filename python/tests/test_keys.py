@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+
 import pytest
 import torch
 from torch import nn
@@ -102,6 +104,57 @@ def test_sets_that_are_made_of_numbers_are_refused_with_their_line(kind) -> None
     for shapes in ({"x": {0: "n"}}, None) if kind is not OfSizes else ({"x": {0: "n"}},):
         with pytest.raises(aten2onnx.CaptureError, match=r"test_keys.py"):
             aten2onnx.export(kind(), (torch.randn(5, 4),), dynamic_shapes=shapes, capture="record")
+
+
+class Counted(nn.Module):
+    def forward(self, x):
+        return x * collections.Counter(x.shape)[4]
+
+
+class KeyOfOne(nn.Module):
+    def forward(self, x):
+        return x * {x.shape[0]: 1}.get(4, 7)
+
+
+class NameOfSize(nn.Module):
+    def forward(self, x):
+        name = f"head{x.shape[0]}"
+        return x * (5 if name in ("head3", "head9") else 1)
+
+
+class Bits(nn.Module):
+    """6 and 12 have the same number of bits that are set."""
+
+    def forward(self, x):
+        return x * bin(x.shape[0]).count("1")
+
+
+class KeyOfData(nn.Module):
+    def forward(self, x):
+        counts = {}
+        counts[int(x[0].argmax())] = 1
+        return x * counts.get(3, 7)
+
+
+@pytest.mark.parametrize("kind", [Counted, KeyOfOne, NameOfSize, Bits, KeyOfData])
+def test_keys_and_text_that_meet_others_at_other_inputs_only_are_refused_with_their_line(kind) -> None:
+    """At the example, and at twice and three times its size, none is equal to another."""
+    torch.manual_seed(0)
+    with pytest.raises(aten2onnx.CaptureError, match=r"(?s)(a key of a dictionary|plain number|new in a dictionary).*test_keys\.py"):
+        aten2onnx.export(kind(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+
+
+class Joined(nn.Module):
+    """Python remembers all sides: no run with three other answers has the text."""
+
+    def forward(self, x):
+        text = "".join("1" if is_more else "0" for is_more in (x[0] > 0).tolist())
+        return x * (5 if text == "1111" else 1)
+
+
+def test_what_python_remembers_of_branches_without_calls_is_tried_out() -> None:
+    with pytest.raises(aten2onnx.CaptureError, match="another program at other inputs"):
+        aten2onnx.export(Joined(), (torch.tensor([[1.0, -1, -1, 1]]).repeat(6, 1),), dynamic_shapes={"x": {0: "n"}}, capture="record")
 
 
 class Named(nn.Module):

@@ -287,10 +287,20 @@ def f(x, n):
     counts, table = [0] * 3, {0: "zero", 1: "one"}
     for s in sorted([*seen, 1, *range(2)], key=lambda s: -s if s % 2 else s):
         counts[s % 3] += 1
+        counts[-(s % 2)] *= 2
+        match s % 5:
+            case 0 if s > 4:
+                counts[s % 2] = s
+            case 1 | 3:
+                if s > 20:
+                    return seen, x
+                counts[0] -= 1
+            case other:
+                counts[1] += other
     seen.extend(counts)
     seen += list(map(lambda s: s + 1 if s > 2 else s, seen))
     seen.sort(reverse=True)
-    total += len(table[n % 2]) + next((s for s in seen if s < 9), 0)
+    total += (2 if n not in (3, 5, 7) and x in {0, 7, 14} else 1) + len(table[n % 2]) + next((s for s in seen if s < 9), 0)
     return total, seen, any(s > 4 for s in seen), sum(s for s in seen), 1 < len(seen) < 4, rounded(2.5) if rounded is not None else os
 """
 
@@ -298,6 +308,7 @@ def f(x, n):
 def test_lowered_code_does_what_python_does() -> None:
     """Where nothing depends on tensors, the calls in place of branches and loops run what they are given."""
     from aten2onnx._record import lowered
+    from aten2onnx._record.placed import IN_PLACE
 
     class Plain:
         seen = staticmethod(lambda look: None)
@@ -312,6 +323,13 @@ def test_lowered_code_does_what_python_does() -> None:
         added = staticmethod(operator.iadd)
         repeated_list = staticmethod(operator.mul)
         sort_in = staticmethod(lambda values, **kwargs: values.sort(**kwargs))
+        contained = staticmethod(lambda value, container: value in container)
+        attribute = staticmethod(getattr)
+        set_at = staticmethod(operator.setitem)
+
+        @staticmethod
+        def change_at(container, index, operation, value):
+            container[index] = IN_PLACE[operation](container[index], value())
 
         @staticmethod
         def extended(values, others):

@@ -11,6 +11,8 @@ from .containers import makes_lists
 from .grown import Grown
 from .long import Compound, Long
 from .loops import Walkable
+from .lowered import OUT
+from .modes import Mode, code_of
 from .numbers import Number, number_of, operand, plain, symbolic
 from .ragged import is_element, note_kind
 from .slotted import Slotted
@@ -49,7 +51,7 @@ class Attempt:
         params = self._give_params(now)
         index = scalar_value(self.recorder.next_key(), int)
         counter = symbolic(Number(done, "item", (index,), self.recorder.ask))
-        entered = Snapshot(turns.get())
+        entered, texts = Snapshot(turns.get()), len(structure.codes)
         block = Block()
         structure.turned += 1  # what the turn is given need not be what its data ask for
         try:
@@ -66,6 +68,11 @@ class Attempt:
             structure.turned -= 1
         after = Snapshot(turns.get())
         self._note_changes(entered, after)
+        for text in (snapshot.at(place) for place in plan.carried for snapshot in (start, after)):
+            if isinstance(text, str):
+                code_of(text, structure.codes)
+        if len(structure.codes) > texts:  # what texts choose earlier in the turn may be more
+            raise Again
         self._run_rest(done, after, has_turns)
         self._make_lists_again()
         self._make_tensors()
@@ -135,11 +142,15 @@ class Attempt:
             if not is_made and (place not in before.lengths or before.lengths[place] == length):
                 continue
             values = value_at(now.values, place)
-            if not all(is_element(value, lambda leaf: structure.kind(leaf) is not None and not isinstance(leaf, Long)) for value in values):
+            if not all(is_element(value, lambda leaf: structure.kind(leaf) not in (None, str) and not isinstance(leaf, Long)) for value in values):
                 self._peel(place)
             if is_made:
                 plan.made.append(place)
-            example = values[-1] if values else value_at(before.values, place)[-1] if value_at(before.values, place) else None
+            known = values or value_at(before.values, place)
+            example = next((value for value in reversed(known) if type(value) is not list or value), None)
+            if known and example is None:
+                help = "give an example in which the first turns find something, or use a list of tensors"
+                raise NoBothSides("all lists in a list that a loop makes longer are empty in its first turns", self.turns.line, help)
             plan.lists[place] = example
             is_new = True
         for place, found in now.containers.items():
@@ -164,7 +175,7 @@ class Attempt:
             if place in plan.carried or is_same(known, leaf) or leaf is UNDEFINED:
                 continue
             kind = structure.kind(leaf)
-            if kind is None and (known is UNDEFINED or isinstance(leaf, (Walkable, Poison)) or callable(leaf)):
+            if (kind is None or isinstance(leaf, str)) and (known is UNDEFINED or isinstance(leaf, (Walkable, Poison)) or callable(leaf)):
                 continue
             if kind is None or (known is not UNDEFINED and structure.kind(known) != kind):
                 self._peel(place)
@@ -179,7 +190,7 @@ class Attempt:
         """Notes equal elements of lists of which turns change others: they may have changed places, as in a window of zeros that turns move. Whether there are more."""
         plan, found = self.plan, {}
         for parent in {place[:-1] for place in plan.carried if place[:-1] in now.lengths}:
-            elements = [(place, leaf) for place, leaf in now.leaves.items() if place[:-1] == parent and self.structure.kind(leaf) is not None]
+            elements = [(place, leaf) for place, leaf in now.leaves.items() if place[:-1] == parent and self.structure.kind(leaf) not in (None, str)]
             for (place, leaf), (other, beside) in zip(elements, elements[1:]):
                 if is_same(leaf, beside):
                     found.update({place: leaf, other: beside})
@@ -194,7 +205,7 @@ class Attempt:
 
     def _peel(self, place: Place) -> None:
         if self.turns.is_peeled:
-            name = ".".join(map(str, place))
+            name = ".".join(map(str, place)).replace(OUT, "the list of a comprehension")
             raise NoBothSides(f"a value changes its type or rank in a turn of a loop: `{name}`,", self.turns.line)
         raise Peel
 
@@ -238,6 +249,8 @@ class Attempt:
             leaf = after.at(place)
             if is_number(leaf):
                 put(values, place, plain(leaf))
+            elif isinstance(leaf, Mode):
+                put(values, place, leaf.now)
         turns.set({place[0]: values[place[0]] for place in plan.carried if place[0] in values})
         if has_turns:
             with structure._dry():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import sys
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from functools import lru_cache
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -17,7 +17,7 @@ from .deques import Deque
 from .long import Compound
 
 #: Dictionaries whose values may change.
-DICTIONARIES = (dict, OrderedDict, defaultdict)
+DICTIONARIES = (dict, OrderedDict, defaultdict, Counter)
 #: Objects with more attributes are taken as they are.
 _MOST = 64
 _OTHERS = (type, ModuleType, enum.Enum, BaseException, torch.Tensor, torch.nn.Module, list, tuple, dict, set, str)

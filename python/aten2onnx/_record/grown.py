@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from .arrays import Array
 from .long import Compound, Long
 from .loops import Walkable
 from .numbers import number_of, plain
@@ -23,7 +24,7 @@ class Grown(Long):
 
     Attributes:
         rows: The tensor.
-        kind: `torch.Tensor`, or the type of the numbers.
+        kind: `torch.Tensor`, the class of arrays, or the type of the numbers.
     """
 
     def __init__(self, rows: Any, kind: type, line: Any) -> None:
@@ -43,6 +44,10 @@ class Grown(Long):
             if not isinstance(element, torch.Tensor) or element.dtype != self.rows.dtype:
                 raise self.other()
             return element.unsqueeze(0)
+        if self.kind is Array:
+            if not isinstance(element, Array) or element.tensor.dtype != self.rows.dtype:
+                raise self.other()
+            return element.tensor.unsqueeze(0)
         if not is_of(element, self.kind):
             raise self.other()
         return torch.scalar_tensor(element, dtype=DTYPES[self.kind]).unsqueeze(0)
@@ -69,19 +74,22 @@ class Grown(Long):
             raise OtherSizes(self, sizes)
 
     def example(self) -> Any:
-        if self.kind is not torch.Tensor:
+        if self.kind not in (torch.Tensor, Array):
             return self.kind(0)
         rows = actual(self.rows)
         with _disable_current_modes():
-            return rows.new_zeros(rows.shape[1:])
+            row = rows.new_zeros(rows.shape[1:])
+        return row if self.kind is torch.Tensor else Array(row)
 
     def element(self, index: Any) -> Any:
         row = aten.select.int(self.rows, 0, index)
+        if self.kind is Array:
+            return Array(row)
         return row if self.kind is torch.Tensor else row.item()
 
     def index(self, value: Any, *limits: Any) -> Any:
         """The place of the first number that is equal to one."""
-        if self.kind is torch.Tensor or limits:
+        if self.kind in (torch.Tensor, Array) or limits:
             raise NoBothSides("`index` of a list of a loop", self.line)
         is_equal = self.rows == value
         # Python raises an error where none is: a check, as the model's own ones are.
@@ -111,11 +119,11 @@ class Grown(Long):
         return self.like(torch.full([count, *sizes[1:]], 0, dtype=self.rows.dtype, device=self.rows.device))
 
     def set(self, index: Any, value: Any) -> None:
-        if self.kind is torch.Tensor:
+        if self.kind in (torch.Tensor, Array):
             row = self.row_of(value)
             self._check_sizes([self.rows, row], [actual(one).shape[1:] for one in (self.rows, row)])
         rows = self.rows.clone()
-        rows[index] = value
+        rows[index] = value.tensor if isinstance(value, Array) else value
         self.rows = rows
 
     # What PyTorch's functions make of it.

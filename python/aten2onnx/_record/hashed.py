@@ -1,7 +1,7 @@
 """Numbers as keys of dictionaries and elements of sets.
 
 Python looks for their hash first, and asks whether two are equal only where it finds one. A key that the example does not find is asked for here, so that it is
-a branch like any other.
+a branch like any other. A size that is put into a dictionary becomes a plain number: nothing tells which keys are looked for later.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ _MOST = 32
 _SETS = frozenset("BUILD_SET SET_ADD SET_UPDATE".split())
 _DICTIONARIES = frozenset("BUILD_MAP BUILD_CONST_KEY_MAP MAP_ADD DICT_UPDATE DICT_MERGE".split())
 _LOOKS = frozenset("CONTAINS_OP BINARY_SUBSCR STORE_SUBSCR DELETE_SUBSCR BINARY_OP STORE_SLICE".split())
+#: Methods that look for a key, and put none in its place.
+_LOOK_UPS = frozenset("get pop count index __contains__ __getitem__".split())
 #: Functions that make a set or dictionary of what they are given.
 _MAKERS = (set, frozenset, dict)
 _SIMPLE = (ast.Name, ast.Attribute, ast.Constant, ast.Set, ast.Dict, ast.Tuple, ast.List, ast.UnaryOp, ast.USub, ast.Load, ast.Store, ast.Del)
@@ -45,6 +47,10 @@ def hash_of(value: Any) -> int:
     for key in () if frame is None else _keys(frame, number):
         if bool(value == key):
             return hash(plain(key))
+    if frame is not None and _is_put(frame):
+        if is_from_data(number):
+            raise _unknown(number)
+        return hash(int(value))
     return hash(number.value)
 
 
@@ -63,9 +69,31 @@ def _frame() -> FrameType | None:
     return frame
 
 
+def _is_put(frame: FrameType) -> bool:
+    """Whether code of the model puts a number into a dictionary, or gives it to a function of Python that may do so."""
+    kind, operation = kind_of_frame(frame), _operation(frame)
+    if kind != "model":
+        return kind == "python" and _is_called_by_model(frame)
+    if operation.startswith(("CALL", "PRECALL")):
+        calls = _nodes(frame.f_code, frame.f_lasti, frame.f_lineno, True)
+        return not all(isinstance(call.func, ast.Attribute) and call.func.attr in _LOOK_UPS for call in calls)
+    return operation in _DICTIONARIES or operation == "STORE_SUBSCR"
+
+
+def _is_called_by_model(frame: FrameType | None) -> bool:
+    """Whether a function of Python works for the model, and not for PyTorch."""
+    while frame is not None and kind_of_frame(frame) in ("python", "own"):
+        frame = frame.f_back
+    return frame is not None and kind_of_frame(frame) == "model"
+
+
+def _operation(frame: FrameType) -> str:
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]]
+
+
 def _keys(frame: FrameType, number: Number) -> list[Any]:
     """The keys that a number may be equal to at other inputs."""
-    kind, operation = kind_of_frame(frame), dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    kind, operation = kind_of_frame(frame), _operation(frame)
     if kind == "python" and is_from_data(number):
         raise _unknown(number)
     if kind != "model":
@@ -95,7 +123,7 @@ def _unknown(number: Number) -> Unrecorded:
 
 
 @lru_cache(maxsize=4096)
-def _nodes(code: CodeType, place: int, number: int, is_call: bool) -> tuple[ast.AST, ...]:
+def _nodes(code: CodeType, place: int, number: int, is_call: bool) -> tuple[Any, ...]:
     """The expressions whose value an instruction computes: all of its kind on the line, if Python does not know more."""
     kinds: Any = (ast.Call,) if is_call else (ast.Compare, ast.Subscript)
     on_line = [node for node in nodes_of(code.co_filename, *kinds) if node.lineno <= number <= (node.end_lineno or number)]

@@ -8,7 +8,9 @@ import torch
 
 from .containers import DICTIONARIES, copy_of, is_object, is_tuple, remade
 from .grown import Grown, OtherSizes
+from .listed import Lists
 from .long import Compound, Long
+from .modes import is_text
 from .numbers import Number
 from .ragged import Table
 from .recorder import Question
@@ -60,6 +62,8 @@ class JoinedSides:
             found = self._same_or_new(mine, theirs)
             found.update(items)
             return found
+        if type(mine) in DICTIONARIES and type(mine) is type(theirs):
+            return Poison(self.question.line, f"`{name}` has other keys on the other side of a branch", _KEYS)
         mine, theirs = self._as_tensors(mine, theirs)
         mine, theirs = self._as_ranked(mine, theirs, name)
         kinds = self.structure.kind(mine), self.structure.kind(theirs)
@@ -112,7 +116,7 @@ class JoinedSides:
     def _result(self, mine: Any, theirs: Any) -> Any:
         structure = self.structure
         references = structure.reference(mine), structure.reference(theirs)
-        key = tuple((type(one), key_of(one)) if isinstance(one, Number) else id(one) if isinstance(one, Value) else (type(one), repr(one)) for one in references)
+        key = is_text(mine), *((type(one), key_of(one)) if isinstance(one, Number) else id(one) if isinstance(one, Value) else (type(one), repr(one)) for one in references)
         if key not in self.found:
             made, value = structure.with_value(mine)
             if isinstance(mine, Grown):  # it stays the same list
@@ -188,6 +192,7 @@ class JoinedSides:
 _EMPTY = frozenset(
     [aten.new_empty.default, aten.new_zeros.default, aten.empty.memory_format, aten.zeros.default, aten.new_full.default, aten.full.default]
 )
+_KEYS = 'give the dictionary all of its keys before, as in `{"p": [], "q": []}` or `{"p": 0, "q": 0}`: their order would follow from data'
 #: So many times two lists are made rows of: each time one more of them is known to have elements of several sizes.
 _TRIES = 4
 
@@ -196,6 +201,8 @@ def _is_alike(one: Any, other: Any) -> bool:
     """Whether two lists hold their elements in the same form."""
     if type(one) is not type(other) or one.kind is not other.kind or getattr(one, "dim", None) != getattr(other, "dim", None):
         return False
+    if isinstance(one, Lists):
+        return bool(one.inner.kind is other.inner.kind)
     if isinstance(one, Slotted):
         return one.values is None or _is_alike(one.values, other.values)
     return not isinstance(one, Table) or (len(one.row) == len(other.row) and all(map(_is_alike, one.columns, other.columns)))

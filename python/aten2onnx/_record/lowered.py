@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .assigned import Assignments
+from .matched import Matches
 from .worded import text_parts
 from .yielded import as_list
 
@@ -19,6 +20,8 @@ from .yielded import as_list
 NAME = "_a2o"
 
 _RETURNED = f"{NAME}_returned"
+#: The name of what a comprehension makes.
+OUT = f"{NAME}_out"
 #: How the names of the functions of comprehensions begin.
 _COMPREHENSION = f"{NAME}_of"
 #: Functions of a generator that a loop can be in place of.
@@ -48,7 +51,7 @@ def lowered(function: ast.FunctionDef, owner: str | None) -> ast.FunctionDef:
     for node in _inside(made.body):
         if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal)):
             raise NotLowered("a generator, or a name from outside that it gives another value", node)
-    made = Assignments().visit(made)
+    made = Assignments().visit(Matches().visit(made))
     made.body = _Expressions(owner).block(made.body)
     return _with_calls(made)
 
@@ -192,6 +195,9 @@ class _Expressions(ast.NodeTransformer):
             pairs = zip([node.left, *node.comparators], node.ops, node.comparators)
             return _call("every", [_lambda(_at(ast.Compare(copy.deepcopy(left), [sign], [copy.deepcopy(right)]), node)) for left, sign, right in pairs], node)
         self.generic_visit(node)
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            found = _call("contained", [node.left, node.comparators[0]], node)
+            return found if isinstance(node.ops[0], ast.In) else _call("negated", [found], node)
         if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
             return _call("same" if isinstance(node.ops[0], ast.Is) else "other", [node.left, node.comparators[0]], node)
         return node
@@ -212,7 +218,7 @@ class _Expressions(ast.NodeTransformer):
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
         if isinstance(node.elt, ast.Constant) and node.elt.value is None and len(node.generators) == 1 and not node.generators[0].ifs:
             return _call("nones", [self.visit(node.generators[0].iter)], node)
-        out = f"{NAME}_out"
+        out = OUT
         added = ast.Expr(ast.Call(ast.Attribute(_name(out), "append", ast.Load()), [node.elt], []))
         return self._loop_of(node, [_assigned(out, ast.List([], ast.Load()), node)], added, [ast.Return(_name(out))])
 
@@ -232,6 +238,8 @@ class _Expressions(ast.NodeTransformer):
         text = text_parts(node.args[1]) if isinstance(function, ast.Name) and function.id == "getattr" and len(node.args) == 2 else None
         if text is not None:
             return _call("attribute_at_text", [self.visit(one) for one in (node.args[0], *text)], node)
+        if isinstance(function, ast.Name) and function.id == "getattr" and len(node.args) == 2 and isinstance(node.args[1], ast.Name):
+            return _call("attribute", [self.visit(one) for one in node.args], node)
         is_zip = isinstance(function, ast.Name) and function.id == "zip" and not node.keywords
         if is_zip and len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
             return _call("unzipped", [function, self.visit(node.args[0].value)], node)
@@ -249,7 +257,20 @@ class _Expressions(ast.NodeTransformer):
             return _assigned(value.func.value.id, _call("extended", [value.func.value, value.args[0]], node), node)  # type: ignore[no-any-return]
         return node
 
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """`counts[k] = value`, where a number of the file may choose the place."""
+        self.generic_visit(node)
+        target = node.targets[0]
+        if len(node.targets) == 1 and _is_chosen(target):
+            return _at(ast.Expr(_call("set_at", [target.value, target.slice, node.value], node)), node)  # type: ignore[attr-defined]
+        return node
+
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        if _is_chosen(node.target):
+            target: Any = node.target
+            self.generic_visit(target)
+            args: list[ast.expr] = [target.value, target.slice, ast.Constant(type(node.op).__name__), _lambda(self.visit(node.value))]
+            return _at(ast.Expr(_call("change_at", args, node)), node)  # type: ignore[no-any-return]
         self.generic_visit(node)
         if isinstance(node.op, ast.Add) and isinstance(node.target, ast.Name):
             return _assigned(node.target.id, _call("added", [_name(node.target.id), node.value], node), node)  # type: ignore[no-any-return]
@@ -299,7 +320,7 @@ class _Expressions(ast.NodeTransformer):
     def _fold(self, name: str, node: Any) -> ast.AST:
         """`sum`, `any` or `all` of a generator."""
         if name == "sum":
-            total = f"{NAME}_out"
+            total = OUT
             added = _assigned(total, ast.BinOp(_name(total), ast.Add(), node.elt), node)
             return self._loop_of(node, [_assigned(total, 0, node)], added, [ast.Return(_name(total))])
         test = node.elt if name == "any" else ast.UnaryOp(ast.Not(), node.elt)
@@ -317,6 +338,11 @@ class _Expressions(ast.NodeTransformer):
         made.body = _Expressions(self.owner).block(made.body)
         self.before.append(_with_calls(made))
         return _at(ast.Call(_name(name), [self.visit(node.generators[0].iter)], []), node)
+
+
+def _is_chosen(target: ast.AST) -> bool:
+    """Whether a number may choose the place that an assignment writes to."""
+    return isinstance(target, ast.Subscript) and not isinstance(target.slice, (ast.Slice, ast.Constant, ast.Tuple, ast.UnaryOp))
 
 
 def _is_condition(node: ast.expr) -> bool:
@@ -496,7 +522,7 @@ def _paths(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield from _path(node)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        yield from _path(node.args[0] if node.func.attr == "sort_in" and node.args else node.func.value)
+        yield from _path(node.args[0] if node.func.attr in ("sort_in", "set_at", "change_at") and node.args else node.func.value)
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield from _path(node.value)
 

@@ -131,11 +131,18 @@ class Number:
         is_int = lambda x: type(x.value if isinstance(x, Number) else x) is int  # noqa: E731
         return (a, b) if is_int(a) and is_int(b) else None
 
+    def integer(self) -> Number | None:
+        """The integer that it is, or is the float of: `int(np.ceil(n / 4))` is no other number than `math.ceil(n / 4)`."""
+        if self.is_int():
+            return self
+        inner = self.operands[0] if self.function == "sym_float" else None
+        return inner if isinstance(inner, Number) and inner.is_int() else None
+
     def floor(self) -> Number:
         found = self.quotient()
         if found is not None:
             return self._whole("floordiv", *found, operator.floordiv)
-        return self if self.is_int() else self._unary("floor", math.floor)
+        return self.integer() or self._unary("floor", math.floor)
 
     def ceil(self) -> Number:
         found = self.quotient()
@@ -143,11 +150,11 @@ class Number:
             minus = self._whole("neg", found[0], None, lambda a, _: -a)
             below = self._whole("floordiv", minus, found[1], operator.floordiv)
             return below._unary("neg", operator.neg)
-        return self if self.is_int() else self._unary("ceil", math.ceil)
+        return self.integer() or self._unary("ceil", math.ceil)
 
     def trunc(self) -> Number:
         # Below zero, the fraction goes the other way.
-        return self.floor() if self.value >= 0 and self.quotient() is not None else self if self.is_int() else self._unary("trunc", math.trunc)
+        return self.floor() if self.value >= 0 and self.quotient() is not None else self.integer() or self._unary("trunc", math.trunc)
 
     sym_int = trunc
 
@@ -159,8 +166,8 @@ class Number:
     def round(self, digits: Any = None) -> Number:
         if digits is not None:
             return Number(round(self.guard_float(), plain(digits)), "", (), self.ask)
-        if self.is_int():
-            return self
+        if self.integer() is not None:
+            return self.integer()  # type: ignore[return-value]
         if not self.function:
             return Number(round(self.value), "", (), self.ask)
         found = self.quotient()

@@ -133,7 +133,21 @@ def _tensor_of(values: Any) -> torch.Tensor:
     return torch.scalar_tensor(values, dtype=torch.bool if number.is_bool() else torch.int64 if number.is_int() else torch.float64)
 
 
-_OWN: dict[str, Any] = {"array": _array, "asarray": _asarray, "ascontiguousarray": _asarray, "asanyarray": _asarray}
+def _stack(values: Any, axis: int = 0, **rest: Any) -> Any:
+    """`np.stack`. An array, or a list of a loop in one, is stacked already."""
+    if not isinstance(values, Array) or rest:
+        return getattr(by_torch, "stack")(values, axis, **rest)  # made when the module is loaded: types do not know it
+    return Array(values.tensor.movedim(0, axis))
+
+
+def _concatenate(values: Any, axis: int = 0, **rest: Any) -> Any:
+    if not isinstance(values, Array) or rest:
+        return getattr(by_torch, "concatenate")(values, axis, **rest)
+    axis = axis + values.tensor.dim() - 1 if axis < 0 else axis
+    return Array(values.tensor.movedim(0, axis).flatten(axis, axis + 1))
+
+
+_OWN: dict[str, Any] = {"stack": _stack, "concatenate": _concatenate, "array": _array, "asarray": _asarray, "ascontiguousarray": _asarray, "asanyarray": _asarray}
 
 
 # What PyTorch and `torch._numpy` do while a run is recorded.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import linecache
 import os
+import re
 import sys
 import sysconfig
 from functools import lru_cache
@@ -181,6 +182,18 @@ def _all_nodes(file: str) -> tuple[ast.AST, ...]:
     return () if tree is None else tuple(ast.walk(tree))
 
 
+@lru_cache(maxsize=64)
+def numbers_in(file: str) -> tuple[int, ...]:
+    """The whole numbers that are written in a file of Python, also in text, the smallest first."""
+    found: set[int] = set()
+    for node in nodes_of(file, ast.Constant):
+        if type(node.value) is int:
+            found.add(node.value)
+        elif isinstance(node.value, str):
+            found.update(int(digits) for digits in re.findall(r"\d{1,4}", node.value))
+    return tuple(sorted(found))
+
+
 @lru_cache(maxsize=1024)
 def calling_itself(file: str, number: int) -> str | None:
     """The name of the innermost function that a line is in, if that calls itself."""
@@ -191,6 +204,13 @@ def calling_itself(file: str, number: int) -> str | None:
     called = (node.func for node in ast.walk(around[-1]) if isinstance(node, ast.Call))
     is_itself = any((isinstance(one, ast.Name) and one.id == name) or (isinstance(one, ast.Attribute) and one.attr == name and isinstance(one.value, ast.Name) and one.value.id == "self") for one in called)
     return name if is_itself else None
+
+
+def is_in_loop(place: tuple[str, int], loop: tuple[str, int]) -> bool:
+    """Whether a line is in a loop that begins on another one, or in a comprehension there."""
+    kinds = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+    begun = [node for node in nodes_of(loop[0], *kinds) if node.lineno == loop[1]]
+    return place == loop or (place[0] == loop[0] and any(node.lineno <= place[1] <= node.end_lineno for node in begun))
 
 
 def statement_at(file: str, number: int) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from .arrays import Array
 from .containers import is_tuple, remade
 from .grown import DTYPES, Grown, OtherSizes, actual, normal
 from .long import Compound, Long
@@ -220,7 +221,9 @@ class Table(Compound):
 
 def is_element(value: Any, is_leaf: Any) -> bool:
     """Whether lists of loops may have a value as their element."""
-    return is_leaf(value) or (is_tuple(value) and len(value) > 0 and all(is_element(item, is_leaf) for item in value))
+    if isinstance(value, Grown) or type(value) is list:
+        return isinstance(value, Grown) or all(map(is_leaf, value))
+    return is_leaf(value) or isinstance(value, Array) or (is_tuple(value) and len(value) > 0 and all(is_element(item, is_leaf) for item in value))
 
 
 def long_list(elements: list[Any], example: Any, key: Any, wishes: dict[Any, Any], size_of: Any, line: Any) -> Long:
@@ -239,6 +242,15 @@ def _empty(example: Any, key: Any, wishes: dict[Any, Any], size_of: Any, line: A
     found: Any
     if is_tuple(example) and len(example):
         found = Table([_empty(item, (*key, place), wishes, size_of, line) for place, item in enumerate(example)], example, line)
+    elif isinstance(example, Grown) or (type(example) is list and example):
+        from .listed import of_lists
+
+        item = example.example() if isinstance(example, Grown) else example[0]
+        found = of_lists(_empty(item, (*key, "in"), wishes, size_of, line), line)
+    elif isinstance(example, Array):
+        found = _empty(example.tensor, key, {}, size_of, line)
+        found.kind, found.key = Array, None  # they have one size
+        return found
     elif isinstance(example, torch.Tensor):
         shape, dim = tuple(actual(example).shape), wishes.get(key)
         sizes = [0 if axis == dim else size_of(axis, size, key) for axis, size in enumerate(shape)]

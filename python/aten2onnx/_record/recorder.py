@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from .bounded import check_calls
 from .caught import is_caught_in
@@ -190,6 +191,8 @@ class Recorder(TorchDispatchMode):
     def _turned(self, question: Question, turns: Turns) -> Any:
         """A question with the answer of this run, or its answer if the same was asked before."""
         loops = self.loops
+        if turns.is_turned(question) and turns.decides(question.number):
+            return bool(question.answer)
         if loops is None or not loops.running:
             found = turns.turned(question, len(self.questions))
             return turns.known(question.number) if found is None else found
@@ -299,6 +302,8 @@ class Recorder(TorchDispatchMode):
             return self._equal(*args)
         if function is aten.allclose.default:
             return self._all_close(*args, **kwargs)
+        if any(isinstance(arg, torch.Generator) for arg in (*args, *kwargs.values())):
+            return self._drawn(function, args, kwargs)
         if function._schema.name in _DROP_ONES and isinstance(args[0], Tracked):
             self._ask_for_ones(*args, **kwargs)
         if function in _LIFTS:
@@ -458,6 +463,15 @@ class Recorder(TorchDispatchMode):
             if not tensor.value.fixed:
                 raise Unrecorded("the model has kept a value of an earlier call that depends on its inputs", line_of_model())
             tensor.recorder, tensor.value = self, self.plain_value(tensor.actual)
+
+    def _drawn(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """What is drawn from a generator of the model's own. A model that seeds it in each call draws the same each time: a constant."""
+        if any(isinstance(arg, (Tracked, torch.SymInt, torch.SymFloat)) for arg in pytree.tree_leaves((args, kwargs))):
+            what = "the model draws numbers from a generator of its own that depend on a size or a tensor, and no file has this generator"
+            raise Unrecorded(f"{what}: draw them without `generator=`, or pass them as an input", line_of_model())
+        with torch._C._DisablePythonDispatcher(), torch._C.DisableTorchFunction(), _disable_current_modes():  # type: ignore[attr-defined]
+            found = function(*args, **kwargs)
+        return self.lifted(found)
 
     def lifted(self, tensor: Any) -> Any:
         """A tensor as a value of the recording."""

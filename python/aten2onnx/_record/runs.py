@@ -32,7 +32,7 @@ from .slots import repeated
 from .state import restored, seed_generators
 from .structured import Structure
 from .swapped import swapped
-from .tensors import Tracked, named_tensors, note_device, place_of
+from .tensors import Tracked, Value, named_tensors, note_device, place_of
 from .texts import noted_texts
 from .turns import Turns
 
@@ -105,6 +105,18 @@ class Arguments:
             if known == sizes:
                 return list(leaves)
         return [_resized(leaf, axes, sizes) for leaf, axes in zip(self.leaves, self.axes)]
+
+    def range_of(self, value: Value, axis: int) -> tuple[int | None, int | None]:
+        """The least and the largest size of a dimension of a value; None where there is none."""
+        if value.source is None or value.source[0] != "input":
+            return 0, None
+        chosen = self.axes[value.source[1]].get(axis)
+        if chosen is None:
+            return value.shape[axis], value.shape[axis]
+        if chosen.symbol not in self.bounds or chosen.factor < 1:
+            return 0, None
+        low, high = self.bounds[chosen.symbol]
+        return chosen.factor * low + chosen.offset, None if high is None else chosen.factor * high + chosen.offset
 
     def rename(self, symbol: str, to: str) -> None:
         """Gives a dimension the name of another one, to which it is equal."""
@@ -211,8 +223,11 @@ def _recorded(
         recorder.most, recorder.fills = arguments.reach.most, arguments.is_filled
         if light is not None:
             recorder.take_as_unknown(light.tensors)
+        if turns is not None:
+            turns.range_of = arguments.range_of
         if turns is not None and turns.lowered:
-            recorder.structure = Structure(recorder, turns)
+            recorder.structure = Structure(recorder, turns, model)
+            recorder.structure.attributes.give_deques()
             stack.enter_context(swapped(turns.lowered, recorder.structure))
         else:
             recorder.turns = turns

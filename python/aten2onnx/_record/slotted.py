@@ -182,7 +182,7 @@ def repeated(structure: Any, elements: Any, count: Any) -> Any:
 
 
 def _is_element(value: Any) -> bool:
-    return is_element(value, lambda leaf: _structure().kind(leaf) is not None and not isinstance(leaf, Long))
+    return is_element(value, lambda leaf: _structure().kind(leaf) not in (None, str) and not isinstance(leaf, Long))
 
 
 def is_none(structure: Any, value: Any) -> Any:

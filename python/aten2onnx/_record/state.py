@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -69,8 +70,8 @@ def untouched(model: torch.nn.Module) -> Iterator[None]:
 
 
 def _containers(attributes: dict[str, Any]) -> list[tuple[Any, Any]]:
-    """The lists, dictionaries and sets among the values of attributes, each with a copy; None for an empty one, as most of PyTorch's are."""
-    return [(value, value.copy() if value else None) for value in attributes.values() if isinstance(value, (list, dict, set)) and hasattr(value, "copy")]
+    """The lists, dictionaries, sets and deques among the values of attributes, each with a copy; None for an empty one, as most of PyTorch's are."""
+    return [(value, value.copy() if value else None) for value in attributes.values() if isinstance(value, (list, dict, set, deque)) and hasattr(value, "copy")]
 
 
 def _refill(container: Any, copy: Any) -> None:
@@ -80,6 +81,10 @@ def _refill(container: Any, copy: Any) -> None:
     elif isinstance(container, list):
         if len(container) != len(copy) or any(map(is_not, container, copy)):
             container[:] = copy
+    elif isinstance(container, deque):
+        if len(container) != len(copy) or any(map(is_not, container, copy)):
+            container.clear()
+            container.extend(copy)
     elif isinstance(container, dict):
         if len(container) != len(copy) or any(map(is_not, container.values(), copy.values())) or any(map(ne, container, copy)):
             container.clear()

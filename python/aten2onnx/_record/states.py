@@ -33,8 +33,8 @@ UNDEFINED = _Undefined()
 class Poison:
     """What a name stands for that is something else on both sides of a branch, which no value of a file is. Whatever reads it ends the export with the line."""
 
-    def __init__(self, line: Any, what: str) -> None:
-        object.__setattr__(self, "_why", (line, what))
+    def __init__(self, line: Any, what: str, help: str | None = None) -> None:
+        object.__setattr__(self, "_why", (line, what, help))
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -44,8 +44,8 @@ class Poison:
 
 
 def refuse(poison: Poison) -> NoBothSides:
-    line, what = object.__getattribute__(poison, "_why")
-    return NoBothSides(f"{what}, and is read after it", line)
+    line, what, help = object.__getattribute__(poison, "_why")
+    return NoBothSides(f"{what}, and is read after it", line, help)
 
 
 def _reads(self: Poison, *_: Any, **__: Any) -> Any:

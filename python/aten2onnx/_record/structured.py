@@ -21,6 +21,7 @@ from . import folds
 from .arrays import tensor_in
 from .align import kind_of
 from .attempts import Attempt
+from .attributes import Attributes
 from .caught import is_caught_in
 from .deques import items_of
 from .grown import Grown, OtherSizes
@@ -28,8 +29,10 @@ from .joined_sides import JoinedSides
 from .keyed import at_text, attribute_at_text
 from .long import Long
 from .loops import Mark, Walkable
+from .modes import Mode, attribute_by, code_of, codes_in, found_by, is_text
 from .numbers import Number, number_of, plain, symbolic
 from .picked import item_of
+from .placed import IN_PLACE, set_at
 from .places import line_of_model
 from .ragged import Table, long_list
 from .ranges import Numbers
@@ -47,8 +50,9 @@ _log = logging.getLogger(__name__)
 class Structure:
     """What lowered code calls in place of branches and loops."""
 
-    def __init__(self, recorder: Recorder, turns: Turns) -> None:
+    def __init__(self, recorder: Recorder, turns: Turns, model: torch.nn.Module) -> None:
         self.recorder = recorder
+        self.attributes = Attributes(model, turns.lengths)
         self.turns = turns
         #: So many loops around what runs only find out what they change.
         self.dry = 0
@@ -107,6 +111,8 @@ class Structure:
             test = test.count != 0
         if isinstance(test, Walkable):
             test = test.count != 0
+        if isinstance(test, Mode):
+            test = test != ""
         if isinstance(test, Tracked) and not self.recorder.is_fixed(test) and test.numel() == 1:
             test = test.item()
         number = number_of(test)
@@ -116,6 +122,8 @@ class Structure:
             number = Number(number.value != 0, "ne", (number, 0), number.ask)
         if not number.function or self.turns._is_static(number):
             return bool(symbolic(number))
+        if self.turns.decides(number):
+            return bool(number.value)
         return self.known.get(key_of(number), number)
 
     def negated(self, test: Any) -> Any:
@@ -127,6 +135,13 @@ class Structure:
 
     def some(self, *looks: Callable[[], Any]) -> Any:
         return self._series(looks, False)
+
+    def contained(self, value: Any, container: Any) -> Any:
+        """`value in container`: the elements are asked for one after the other, as far as they are known."""
+        is_asked = isinstance(value, Mode) or (number_of(value) is not None and isinstance(container, (list, tuple)))
+        if not is_asked or not isinstance(container, (list, tuple, set, frozenset, dict)) or not all(is_number(item) or is_text(item) for item in container):
+            return value in container
+        return self.some(*(partial(lambda item: value == item, item) for item in container))
 
     def _series(self, looks: tuple[Callable[[], Any], ...], going: bool) -> Any:
         """`and`, or `or`: conditions until one of them is not `going`."""
@@ -191,7 +206,20 @@ class Structure:
     def item(self, container: Any, index: Any) -> Any:
         """`container[index]`."""
         container = items_of(container)
-        return item_of(self, container, index)
+        return found_by(self, container, index) if isinstance(index, Mode) else item_of(self, container, index)
+
+    def set_at(self, container: Any, index: Any, value: Any) -> None:
+        """`container[index] = value`."""
+        set_at(self, container, index, value)
+
+    def change_at(self, container: Any, index: Any, operation: str, value: Callable[[], Any]) -> None:
+        """`container[index] += value()`, or another operation."""
+        container = items_of(container)
+        set_at(self, container, index, IN_PLACE[operation](self.item(container, index), value()))
+
+    def attribute(self, owner: Any, name: Any) -> Any:
+        """`getattr(owner, name)`."""
+        return attribute_by(self, owner, name) if isinstance(name, Mode) else getattr(owner, name)
 
     def at_text(self, container: Any, text: Callable[..., str], *parts: Any) -> Any:
         """`container[f"head{k}"]`."""
@@ -292,6 +320,7 @@ class Structure:
 
     # Branches.
     def branch(self, test: Any, yes: Callable[[], None], no: Callable[[], None], get: Get, set_: Set) -> None:
+        get, set_ = self.attributes.with_tracked(get, set_)
         number = self.condition(test)
         if type(number) is bool or self.dry:
             (yes if (number if type(number) is bool else number.value) else no)()
@@ -300,11 +329,13 @@ class Structure:
         if self.turned and line is not None:
             check_depth(line)
         run = {True: yes, False: no}
-        before = Snapshot(get())
+        before, attributes = Snapshot(get()), self.attributes.now()
         question = self._question(number, answer, line)
         theirs, other, failure = self._other_side(run[not answer], number, not answer, get, set_, before)
+        self.attributes.note(attributes, before.values)
         if failure is None:
             mine, block, error = self._side(run[answer], number, answer, get)
+            self.attributes.note(attributes, before.values)
             if error is None:
                 self._join(question, mine, theirs, (block, other), get, set_, before)
                 return
@@ -451,6 +482,16 @@ class Structure:
         if self.dry:
             self._run_dry(turns, 0)
             return
+        get, set_ = self.attributes.with_tracked(turns.get, turns.set)
+        turns = replace(turns, get=get, set=set_)
+        attributes = self.attributes.now()
+        try:
+            self._attempted(turns)
+        finally:
+            self.attributes.note(attributes, turns.get())
+
+    def _attempted(self, turns: TurnsOfLoop) -> None:
+        """A loop, which is run until all that its turns change is known."""
         before, plan, place = Snapshot(turns.get()), Plan(), self._place()
         for _ in range(ATTEMPTS):
             with self._journal() as journal:
@@ -533,6 +574,9 @@ class Structure:
             made = value if value is not None else recorder.new_value(actual, False)
             made.ragged = True
             return Tracked(actual, made, recorder), made
+        if is_text(leaf):
+            made = value if value is not None else scalar_value(recorder.next_key(), int)
+            return Mode(symbolic_item(plain(code_of(leaf, self.codes)), made, recorder.ask), self.codes), made
         now = plain(leaf)
         if type(now) is bool:  # loops hand on tensors and integers
             made = value if value is not None else scalar_value(recorder.next_key(), int)
@@ -546,6 +590,8 @@ class Structure:
             return self.reference(leaf.rows)
         if isinstance(leaf, torch.Tensor):
             return self.recorder.reference(leaf)
+        if is_text(leaf):
+            leaf = code_of(leaf, self.codes)
         number = number_of(leaf)
         if type(plain(leaf)) is bool:
             return int(leaf) if number is None else number.sym_ite(1, 0)
@@ -557,7 +603,14 @@ class Structure:
             return ("list", leaf.kind, kind_of(self.recorder.reference(leaf.rows)))
         if isinstance(leaf, torch.Tensor):
             return kind_of(self.recorder.reference(leaf))
+        if is_text(leaf):
+            return str
         return type(plain(leaf)) if is_number(leaf) else None
+
+    @property
+    def codes(self) -> dict[str, int]:
+        """The numbers of texts."""
+        return codes_in(self.turns.lengths)
 
     def dummy(self, leaf: Any) -> Any:
         """Something of the type of a leaf, which nobody reads."""
@@ -566,7 +619,7 @@ class Structure:
         if isinstance(leaf, torch.Tensor):
             sizes = [self.size_of(axis, size, None, 0) for axis, size in enumerate(getattr(leaf, "actual", leaf).shape)]
             return torch.full(sizes, 0, dtype=leaf.dtype, device=leaf.device)
-        return type(plain(leaf))(0)
+        return "" if is_text(leaf) else type(plain(leaf))(0)
 
     def size_of(self, axis: int, size: int, name: Any = None, otherwise: int | None = None) -> Any:
         """A size of a tensor that is not there yet: that of an input or of a tensor before it, if one is as long in all runs."""

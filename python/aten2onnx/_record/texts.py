@@ -41,12 +41,18 @@ def note_text(value: Any) -> None:
     number = number_of(value)
     from_data = number is None or is_from_data(number)
     use = _use(frame.f_code, frame.f_lasti, frame.f_lineno)
-    if use == TELLS or (use == KEEPS and not from_data):
+    if use == TELLS:
         return
     if from_data or use == MAKES:
         what = "an element of a tensor" if from_data else "a size"
         raise Unrecorded(f"the model makes text of {what}, and goes on with it: where it finds something, write both in one expression, as in `self.heads[str(k)]`", line_of_model())
     int(value)
+
+
+def is_told() -> bool:
+    """Whether the model only tells of the text that its line makes, in a message or an error."""
+    frame = _frame()
+    return frame is None or _use(frame.f_code, frame.f_lasti, frame.f_lineno) == TELLS
 
 
 def _frame() -> FrameType | None:
@@ -146,4 +152,4 @@ def noted_texts() -> Iterator[None]:
                 setattr(kind, name, method)
 
 
-__all__ = ["noted_texts"]
+__all__ = ["is_told", "noted_texts"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from .numbers import Number
+from .numbers import Number, is_from_data
 from .places import frame_of_model, nodes_of
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ class Turns:
     ) -> None:
         #: Whether loops may make no turn on sides that the inputs do not take.
         self.may_have_none = False
+        #: The least and the largest size of a dimension of a value; None where there is none.
+        self.range_of: Callable[[Any, int], tuple[int | None, int | None]] = lambda value, axis: (0, None)
         self.roll = roll
         self.lowered = lowered
         self.lengths: dict[Any, Any] = {} if lengths is None else lengths
@@ -116,6 +118,12 @@ class Turns:
         if question.what != "bool" or not question.by_model or line is None or line.place not in self.lines:
             return False
         return not (self._is_static(question.number) or _is_about_one(question.number))
+
+    def decides(self, number: Any) -> bool:
+        """Whether the ranges of the sizes in a condition leave it one answer: it has no other side."""
+        from .intervals import decided
+
+        return not is_from_data(number) and decided(number, self.range_of) is not None
 
     def turned(self, question: Question, place: int, loop: int | None = None, default: bool | None = None) -> Question | None:
         """The question with the answer of this run; None if the same was asked before.

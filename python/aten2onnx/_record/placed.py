@@ -1,0 +1,71 @@
+"""A write to a place of a list or dictionary that a number or text of the file chooses: `counts[k] += 1`. Each place is written to on a side of a branch."""
+
+from __future__ import annotations
+
+import operator
+from functools import partial
+from typing import Any
+
+import torch
+
+from .containers import DICTIONARIES
+from .modes import Mode
+from .numbers import number_of, plain
+from .places import line_of_model
+from .turns import NoBothSides
+
+#: What `+=` and its kin do, by the name of the operation in Python's syntax.
+IN_PLACE: dict[str, Any] = {
+    **{"Add": operator.iadd, "Sub": operator.isub, "Mult": operator.imul, "Div": operator.itruediv, "FloorDiv": operator.ifloordiv, "Mod": operator.imod, "Pow": operator.ipow},
+    **{"MatMult": operator.imatmul, "BitAnd": operator.iand, "BitOr": operator.ior, "BitXor": operator.ixor, "LShift": operator.ilshift, "RShift": operator.irshift},
+}
+#: Of more places than this none is chosen.
+_MOST = 64
+
+
+def set_at(structure: Any, container: Any, index: Any, value: Any) -> None:
+    """`container[index] = value` in lowered code."""
+    if type(container) is not list and type(container) not in DICTIONARIES:
+        container[index] = value
+        return
+    if isinstance(index, torch.Tensor) and index.numel() == 1 and not structure.recorder.is_fixed(index):
+        index = index.item()
+    if structure.dry or not _is_open(structure, index):
+        container[index.now if isinstance(index, Mode) else index] = value
+        return
+    if len(container) > _MOST:
+        raise NoBothSides(f"a number or text chooses among more than {_MOST} places that are written to", line_of_model(), "write to a tensor: `counts[k] += 1`")
+    keys = _keys(container, index)
+    now: Any = index.now if isinstance(index, Mode) else plain(index)
+    if now not in keys and (type(container) is not list or now + len(container) not in keys):
+        if type(container) is list:
+            raise IndexError("list assignment index out of range")
+        help = f"write all keys before, as in `{{{now!r}: 0}}`, or use a tensor"
+        raise NoBothSides(f"a key that a number or text chooses is new in a dictionary ({now!r})", line_of_model(), help)
+    for key in keys:
+        test = _test(structure, container, index, key)
+        container[key] = structure.chosen(test, lambda: value, partial(container.__getitem__, key))
+
+
+def _is_open(structure: Any, index: Any) -> bool:
+    """Whether an index may be another one at other inputs."""
+    number = number_of(index)
+    return isinstance(index, Mode) or (number is not None and number.is_int() and not structure.turns._is_static(number))
+
+
+def _keys(container: Any, index: Any) -> list[Any]:
+    """The places that an index may be."""
+    if type(container) is list:
+        return list(range(len(container)))
+    kind = str if isinstance(index, Mode) else int
+    return [key for key in container if type(key) is kind]
+
+
+def _test(structure: Any, container: Any, index: Any, key: Any) -> Any:
+    """Whether an index is that of a place."""
+    if type(container) is not list:
+        return index == key
+    return structure.some(lambda: index == key, lambda: index == key - len(container))
+
+
+__all__ = ["IN_PLACE", "set_at"]
