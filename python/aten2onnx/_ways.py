@@ -103,7 +103,7 @@ def _recorded(
 
     shown.step("recording")
     try:
-        with report.timed("record"), few_collections(), kept_generators():
+        with report.timed("record"), few_collections(), kept_generators(model):
             prepared = prepare_call(model, *request.arguments[:6])
             if prepared is None:
                 raise _recorded.NotRecorded("these arguments are not recorded yet")
@@ -166,7 +166,7 @@ def _exported(model: Any, request: Request, report: Report, shown: _progress.Pro
     arguments = list(request.arguments)
     if request.way == "strict":
         arguments[6] = True
-    with report.timed("torch.export"), kept_generators() as is_used:
+    with report.timed("torch.export"), kept_generators(model) as is_used:
         try:
             found = captured(model, *arguments)
             if is_used():

@@ -108,3 +108,28 @@ def test_what_a_generator_of_the_model_draws_is_a_constant() -> None:
 def test_how_many_numbers_a_generator_of_the_model_draws_is_known() -> None:
     with pytest.raises(aten2onnx.CaptureError, match=r"(?s)a generator of its own.*test_constants\.py"):
         aten2onnx.export(Drawn(), (torch.ones(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+
+
+class OwnGenerator(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.generator = torch.Generator().manual_seed(3)
+
+    def forward(self, x):
+        return x + torch.rand(2, generator=self.generator)
+
+
+class Reseeded(OwnGenerator):
+    def forward(self, x):
+        self.generator.manual_seed(5)
+        return super().forward(x)
+
+
+def test_a_generator_of_a_module_stays_as_it_was() -> None:
+    drawing, seeding = OwnGenerator(), Reseeded()
+    before = drawing.generator.get_state()
+    with pytest.raises(aten2onnx.CaptureError, match=r"(?s)not do the same when it runs again.*test_constants\.py"):
+        aten2onnx.export(drawing, (torch.ones(3, 2),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    program = aten2onnx.export(seeding, (torch.ones(3, 2),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    assert torch.equal(drawing.generator.get_state(), before) and torch.equal(seeding.generator.get_state(), before)
+    torch.testing.assert_close(program(torch.ones(7, 2))[0], seeding(torch.ones(7, 2)))

@@ -94,7 +94,7 @@ def capture(
     arguments.shadows = shadows_of(model)
     kept = _composites(rules)
     replace = _replacements(decomposed)
-    with kept_generators() as is_used:
+    with kept_generators(model) as is_used:
         first = _first_run(model, arguments, kept, replace)
         _check_exits(first)
         check = lambda: check_steady(first, lambda is_light: _again(model, arguments, first, kept, replace, is_light), is_used())  # noqa: E731

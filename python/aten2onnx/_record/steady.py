@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import torch
+
 from .._errors import CaptureError
 from .runs import Run
 from .same import Parted, united
@@ -24,9 +26,12 @@ _AT_SIZES = re.compile("other calls at [^:]*:")
 
 
 @contextmanager
-def kept_generators() -> Iterator[Callable[[], bool]]:
-    """While the block runs, the generators of Python and NumPy go on from run to run; afterwards they are as before. Gives whether one was used."""
+def kept_generators(model: Any) -> Iterator[Callable[[], bool]]:
+    """While the block runs, the generators of Python and NumPy, and those in attributes of a model, go on from run to run; afterwards they are as before. Gives
+    whether one of Python or NumPy was used."""
     numpy: Any = sys.modules.get("numpy")
+    modules = model.modules() if isinstance(model, torch.nn.Module) else ()
+    own = [(value, value.get_state()) for module in modules for value in vars(module).values() if isinstance(value, torch.Generator)]
     before = random.getstate()
     arrays = numpy and numpy.random.get_state(legacy=False)
 
@@ -37,6 +42,8 @@ def kept_generators() -> Iterator[Callable[[], bool]]:
     try:
         yield is_used
     finally:
+        for generator, state in own:
+            generator.set_state(state)
         random.setstate(before)
         if numpy:
             numpy.random.set_state(arrays)
