@@ -177,3 +177,28 @@ def test_what_cannot_be_lowered_takes_more_runs(monkeypatch) -> None:
     for shift in (9, 0, -1, -9):
         x = torch.randn(5, 4) + shift
         torch.testing.assert_close(program(x)[0], Steps()(x))
+
+
+class Padded(nn.Module):
+    """Many branches whose sides take too many runs, but which are few enough when they are lowered."""
+
+    def forward(self, x):
+        for width in range(2, 7):
+            need = torch.ceil(torch.tensor(x.shape[0]) / width).to(torch.int64) * width - x.shape[0]
+            most = max(torch.tensor(2), need)
+            extra = 0
+            if x.shape[0] <= most:
+                extra = most - x.shape[0] + 1
+                x = nn.functional.pad(x, (0, 0, 0, extra))
+            x = x[: x.shape[0] - extra] * 0.9
+        return x
+
+
+def test_a_limit_that_ends_an_export_is_the_one_to_raise() -> None:
+    given = dict(dynamic_shapes={"x": {0: "n"}}, capture="record", max_runs=8)
+    with pytest.raises(aten2onnx.CaptureError, match=r"(?s)more than 4 branches.*allow them with `max_branches=5`"):
+        aten2onnx.export(Padded().eval(), (torch.randn(6, 4),), max_branches=4, **given)
+    program = aten2onnx.export(Padded().eval(), (torch.randn(6, 4),), max_branches=5, **given)
+    for n in (1, 3, 9):
+        x = torch.randn(n, 4)
+        torch.testing.assert_close(program(x)[0], Padded()(x))

@@ -361,12 +361,18 @@ class Many(nn.Module):
         return x
 
 
-def test_limits_say_which_was_reached() -> None:
-    for limits, message in (({"max_branches": 5}, "more than 5 branches .*max_branches"), ({"max_runs": 6}, "more than 6 times .*max_runs")):
+def test_limits_say_which_was_reached(monkeypatch) -> None:
+    from aten2onnx import _recorded
+
+    too_many = r"(?s)more than 5 branches .*max_branches.*help: allow them with `max_branches=40`"
+    for limits, message in (({"max_branches": 5}, too_many), ({"max_runs": 6}, "more than 32 branches")):
         with pytest.raises(aten2onnx.CaptureError, match=message) as caught:
             export(Many, **limits)
         assert "test_branches.py" in str(caught.value)
     assert export(Many, max_branches=40).report.operators["If"] == 40
+    monkeypatch.setattr(_recorded, "_capture_lowered", lambda *args: None)
+    with pytest.raises(aten2onnx.CaptureError, match=r"(?s)more than 6 times .*max_runs.*test_branches\.py"):
+        export(Many, max_runs=6)
 
 
 def test_a_branch_can_be_refused_or_kept_as_in_the_example() -> None:
