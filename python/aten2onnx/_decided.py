@@ -52,7 +52,7 @@ def branch_error(message: str, line: Any, lines: Any = None, loops: Any = (), si
 
 
 def take_branches(
-    live: Any, recorded: Any, choice: str, turned: Callable[[dict[str, int]], bool | None], holds_at_one: Callable[[str], bool], both: Any = None
+    live: Any, recorded: Any, choice: str, turned: Callable[..., bool | None], holds_at_one: Callable[[str], bool], both: Any = None
 ) -> tuple[list[str], list[str]]:
     """Decides what becomes of the branches that were taken: dropped if nothing else can happen, refused, or a condition of the file. Returns these conditions
     and notes.
@@ -131,16 +131,16 @@ def take_branches(
 
 
 def _at_other_sizes(
-    choices: list[dict[str, int]], turned: Callable[[dict[str, int]], bool | None], known: dict[tuple[tuple[str, int], ...], bool | None], is_plain: bool
+    choices: list[dict[str, int]], turned: Callable[..., bool | None], known: dict[tuple[Any, ...], bool | None], is_plain: bool
 ) -> tuple[bool | None, bool]:
     """Whether the model makes the same calls at sizes where a branch goes the other way, and whether that was tried. None if it runs at none of these sizes. A branch
     has one other side; a plain number is another one at each size."""
     was_tried = False
     same = None
     for sizes in choices:
-        key = tuple(sorted(sizes.items()))
+        key = (is_plain, *sorted(sizes.items()))
         if key not in known and len(known) < (TURNS_OF_PLAIN if is_plain else TURNS):
-            known[key] = turned(sizes)
+            known[key] = turned(sizes, is_plain)
         was_tried = was_tried or key in known
         if known.get(key) is None:
             continue

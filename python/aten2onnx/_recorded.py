@@ -384,7 +384,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
     if live is None:
         raise NotRecorded(f"there is no rule for {', '.join(f'`{operator}`' for operator in lacking)}")
     try:
-        turned = lambda sizes: recording.is_same(model, arguments, runs[0], sizes, known, done)  # noqa: E731
+        turned = lambda sizes, leaves_few=False: recording.is_same(model, arguments, runs[0], sizes, known, done, leaves_few)  # noqa: E731
         before = len(recorded.observed)
         empty_notes = _ask_for_empty(live, recorded, wanted, frozenset(arguments.unstated) - wanted.empty, turned, both)
         kept, notes = take_branches(live, recorded, branches, turned, lambda symbol: is_right_at_one(recorded, model, arguments, runs[0], symbol), both)

@@ -260,3 +260,18 @@ def test_messages_may_have_formats(capsys) -> None:
     assert "006 rows, mean " in capsys.readouterr().out
     x = torch.randn(3, 4)
     torch.testing.assert_close(torch.as_tensor(program(x)[0]), x.softmax(0))
+
+
+class AtFewTurns(torch.nn.Module):
+    """A text of a size that is another one where the loop makes two turns, which are too few to compare."""
+
+    def forward(self, x):
+        h = torch.zeros(4)
+        for row in x:
+            h = torch.tanh(h + row)
+        return h * (5.0 if str(x.shape[0]) == "2" else 1.0)
+
+
+def test_a_plain_number_where_a_loop_makes_few_turns() -> None:
+    with pytest.raises(aten2onnx.CaptureError, match=r"(?s)another program at other inputs.*n=2.*test_keys\.py"):
+        aten2onnx.export(AtFewTurns().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")

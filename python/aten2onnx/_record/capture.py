@@ -397,8 +397,11 @@ def _check_exits(run: Run) -> None:
             raise Unrecorded("the model makes a plain number of an element of a tensor", question.line)
 
 
-def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[str, int], rules: tuple[str, ...], decomposed: Iterable[str]) -> bool | None:
-    """Whether a run at other sizes makes the same calls as the first; None if the model does not run at them."""
+def is_same(
+    model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dict[str, int], rules: tuple[str, ...], decomposed: Iterable[str], leaves_few: bool = False
+) -> bool | None:
+    """Whether a run at other sizes makes the same calls as the first; None if the model does not run at them, or, with `leaves_few`, if its loops make too few turns
+    there to tell: the program is tried out at such sizes later."""
     sizes = summed(arguments, {**first.sizes, **sizes})
     both = arguments.both
     try:
@@ -408,6 +411,9 @@ def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dic
                 return False
     except Exception as error:  # whatever the model raises at sizes that it does not take
         _log.debug("not recorded at %s: %s", sizes, error)
+        if leaves_few and isinstance(error, FewTurns) and not arguments.has_fakes:
+            arguments.few.append(sizes)
+            return None
         return False if _runs_plainly(model, arguments, sizes) else None
     asked, before = ([(line, what) for line, what, _ in _asked_by_model(one)] for one in (run, first))
     if asked != before and not (arguments.has_fakes and _is_steady(model, arguments, run, rules, decomposed)):
@@ -425,7 +431,7 @@ def is_same(model: torch.nn.Module, arguments: Arguments, first: Run, sizes: dic
         if not _is_in_doubt(run, parted):
             return False
         arguments.may_be_light = False
-        return is_same(model, arguments, first, sizes, rules, decomposed)
+        return is_same(model, arguments, first, sizes, rules, decomposed, leaves_few)
     finally:
         first.recorder.calls, first.recorder.tied = calls, tied
 

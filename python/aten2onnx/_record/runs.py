@@ -89,6 +89,8 @@ class Arguments:
     count: int = 1
     #: Whether runs that would take long may be without elements.
     may_be_light: bool = True
+    #: Sizes at which loops make too few turns to compare them: the program is tried out there.
+    few: list[dict[str, int]] = field(default_factory=list)
     #: Whether the leaves have other data than the example.
     is_changed: bool = False
     #: Whether something has no elements.

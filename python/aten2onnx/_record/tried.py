@@ -59,6 +59,10 @@ def _sizes(arguments: Arguments, has_conditions: bool) -> Iterator[dict[str, int
     if not base:
         return
     seen = [base]
+    for sizes in arguments.few:
+        if sizes not in seen:
+            seen.append(sizes)
+            yield sizes
     for sizes in islice(sizes_to_try(arguments), 2 * _MOST):
         if sizes not in seen and len(seen) < _MOST:
             seen.append(sizes)
