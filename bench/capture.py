@@ -28,7 +28,7 @@ import torch
 import torchvision.models as tv
 from transformers import CONFIG_MAPPING, AutoModel
 
-from pages import write_table
+from pages import current_commit, write_table
 
 MARK, END = "<!-- bench/capture.py -->", "<!-- bench/capture.py ends -->"
 MEMORY_MARK, MEMORY_END = "<!-- bench/capture.py memory -->", "<!-- bench/capture.py memory ends -->"
@@ -237,12 +237,6 @@ def row(name):
     return [name, *shown, "" if ratio is None else f"{ratio:.0f}x"], eager, ours, ratio
 
 
-def commit():
-    """The commit of the sources that this file is in."""
-    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True)
-    return found.stdout.strip() or "unknown"
-
-
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("names", nargs="*", help="models (default: all)")
@@ -267,7 +261,7 @@ def main():
         part = [ratio for _, eager, _, ratio in rows if ratio is not None and low <= eager < high]
         if part:
             table += f"- {len(part)} models whose run takes {low} to {high} s: median {statistics.median(part):.0f} times\n"
-    table += f"- aten2onnx at commit {commit()}, PyTorch {torch.__version__}, {os.cpu_count()} cores, {platform.machine()}, load average {os.getloadavg()[0]:.1f} at the end\n"
+    table += f"- aten2onnx at commit {current_commit()}, PyTorch {torch.__version__}, {os.cpu_count()} cores, {platform.machine()}, load average {os.getloadavg()[0]:.1f} at the end\n"
     print(table)
     if given.into:
         write_table(given.into, MARK, END, table)

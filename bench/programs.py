@@ -11,12 +11,11 @@ import argparse
 import collections
 import platform
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import torch
-from pages import write_table
+from pages import current_commit, write_table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "tests"))
 import programs  # noqa: E402
@@ -50,11 +49,6 @@ def counted(first: int, last: int) -> tuple[dict[str, collections.Counter[str]],
     return verdicts, reasons, wrong
 
 
-def commit() -> str:
-    """The commit that the programs are made at."""
-    return subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True, cwd=Path(__file__).parent).stdout.strip()
-
-
 def table(first: int, last: int, verdicts: dict[str, collections.Counter[str]], reasons: collections.Counter[str]) -> str:
     lines = ["| programs | right | refused | right under conditions that it states | wrong | PyTorch does not run it at the example |", "|---|---|---|---|---|---|"]
     for kind, found in verdicts.items():
@@ -62,7 +56,7 @@ def table(first: int, last: int, verdicts: dict[str, collections.Counter[str]], 
     total = sum(found[name] for found in verdicts.values() for name in ("right", "refused", "conditional", "wrong"))
     if reasons:
         lines += ["", "| reason of a refusal | share |", "|---|---|", *(f"| {what} | {count / total:.2%} |" for what, count in reasons.most_common())]
-    lines += ["", f"- seeds {first} to {last - 1} of each kind; PyTorch {torch.__version__}, {platform.machine()}, at {commit()}", ""]
+    lines += ["", f"- seeds {first} to {last - 1} of each kind; PyTorch {torch.__version__}, {platform.machine()}, at {current_commit()}", ""]
     return "\n".join(lines)
 
 

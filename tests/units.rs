@@ -83,29 +83,27 @@ fn builds_of_a_part_reuse_what_the_whole_compiled() {
 /// The units of a graph, by what they and all that they depend on are compiled with: only an equal one is reused.
 fn with_dependencies(graph: &Value) -> BTreeMap<u64, String> {
     let units = graph["units"].as_array().unwrap();
-    let mut digests: Vec<Option<u64>> = vec![None; units.len()];
-    let mut found = BTreeMap::new();
-    for start in 0..units.len() {
-        let mut open = vec![start];
-        while let Some(at) = open.last().copied() {
-            let (unit, used) = (&units[at], units[at]["dependencies"].as_array().unwrap());
-            let used = used.iter().map(|one| usize::try_from(one["index"].as_u64().unwrap()).unwrap());
-            let missing = used.clone().find(|index| digests[*index].is_none());
-            if digests[at].is_none() && missing.is_some() {
-                open.extend(missing);
-                continue;
-            }
-            open.pop();
-            let mut below: Vec<Option<u64>> = used.map(|index| digests[index]).collect();
-            below.sort_unstable();
-            let own = ["pkg_id", "target", "mode", "features", "profile"].map(|key| unit[key].to_string());
-            let mut hasher = DefaultHasher::new();
-            (own, below).hash(&mut hasher);
-            digests[at] = Some(hasher.finish());
-            found.insert(hasher.finish(), format!("{} with {}", unit["pkg_id"], unit["features"]));
-        }
+    let mut known = vec![None; units.len()];
+    let named = units
+        .iter()
+        .enumerate()
+        .map(|(at, unit)| (digest(units, at, &mut known), format!("{} with {}", unit["pkg_id"], unit["features"])));
+    named.collect()
+}
+
+/// What tells a unit, with all that it depends on, from others.
+fn digest(units: &[Value], at: usize, known: &mut [Option<u64>]) -> u64 {
+    if let Some(found) = known[at] {
+        return found;
     }
-    found
+    let used = units[at]["dependencies"].as_array().unwrap().iter();
+    let used = used.map(|one| usize::try_from(one["index"].as_u64().unwrap()).unwrap());
+    let mut below: Vec<u64> = used.map(|index| digest(units, index, known)).collect();
+    below.sort_unstable();
+    let own = ["pkg_id", "target", "mode", "features", "profile"].map(|key| units[at][key].to_string());
+    let mut hasher = DefaultHasher::new();
+    (own, below).hash(&mut hasher);
+    *known[at].insert(hasher.finish())
 }
 
 /// `tests/run` builds the workspace, and then the Python package, which must not begin anew.

@@ -67,7 +67,7 @@ def take_branches(
     told = live.native.open_conditions(conditions) if conditions else []
     empty = live.native.without_empty(conditions) if conditions else []
     others = live.native.other_sizes(conditions) if conditions else []
-    known: dict[tuple[tuple[str, int], ...], bool | None] = {}
+    known: dict[tuple[Any, ...], bool | None] = {}
     kept: list[str] = []
     notes: list[str] = []
     singles: dict[str, bool] = {}

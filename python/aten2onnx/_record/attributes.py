@@ -51,7 +51,7 @@ class Attributes:
 
     def note(self, before: dict[tuple[int, str], Any], known: Values) -> None:
         """Notes the attributes that are others than before, and that no name in `known` stands for."""
-        stated = {(id(known.get(name.rpartition(".")[0])), name.rpartition(".")[2]) for name in known}
+        stated = _stated(known)
         paths = {id(module): path for path, module in self.modules.items()}
         for key, (value, inside) in self.now().items():
             old = before.get(key)
@@ -66,7 +66,7 @@ class Attributes:
 
     def _get(self, get: Get) -> Values:
         values = get()
-        stated = {(id(values.get(name.rpartition(".")[0])), name.rpartition(".")[2]) for name in values}
+        stated = _stated(values)
         found = {name: vars(module).get(attribute, UNDEFINED) for name, (module, attribute) in self.tracked.items() if (id(module), attribute) not in stated}
         return {**values, **found}
 
@@ -79,6 +79,11 @@ class Attributes:
 
 #: What PyTorch keeps in each module.
 _OWN = frozenset(vars(torch.nn.Module())) - {"_buffers", "training"}
+
+
+def _stated(values: Values) -> set[tuple[int, str]]:
+    """The attributes that names stand for, by their owner and name."""
+    return {(id(values.get(name.rpartition(".")[0])), name.rpartition(".")[2]) for name in values}
 
 
 def _inside(value: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from .grown import Grown
 from .long import Compound
 from .ragged import Ragged
@@ -105,8 +107,6 @@ def of_lists(inner: Any, line: Any) -> Lists:
     """
     if not isinstance(inner, Grown):
         raise NoBothSides("a list of lists whose elements have several sizes, or are no tensors and no numbers", line, "write a tuple in place of the inner list, or a list of tensors")
-    import torch
-
     return Lists(Ragged(inner.rows, torch.full([0], 0, dtype=torch.int64), 0, line), inner, line)
 
 
