@@ -1,7 +1,7 @@
 //! One command compiles each crate once: build scripts and programs share a crate if its features and settings are equal, and another
 //! feature of serde, or another level of optimization, would compile the rule compiler twice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::process::Command;
 
@@ -78,6 +78,28 @@ fn builds_of_a_part_reuse_what_the_whole_compiled() {
             .collect();
         assert!(again.is_empty(), "cargo build --package {package} compiles these again:\n{}", again.join("\n"));
     }
+}
+
+#[test]
+fn a_build_of_the_tests_compiles_each_crate_of_the_workspace_once() {
+    let (mut libraries, mut harnesses) = (Vec::new(), Vec::new());
+    for unit in graph(&["--workspace", "--all-targets"])["units"].as_array().unwrap() {
+        let kind = unit["target"]["kind"][0].as_str().unwrap();
+        let package = unit["pkg_id"].as_str().unwrap();
+        let of_workspace = package.starts_with("path+") && matches!(kind, "lib" | "cdylib");
+        match unit["mode"].as_str() {
+            Some("build") if of_workspace => libraries.push(package.to_owned()),
+            Some("test") if of_workspace => harnesses.push(package.to_owned()),
+            _ => {}
+        }
+    }
+    assert!(libraries.len() > 25, "only {libraries:#?}");
+    let once: BTreeSet<&String> = libraries.iter().collect();
+    assert_eq!(once.len(), libraries.len(), "two features or settings of one crate: {libraries:#?}");
+    // The generated functions have no unit tests, nor has the native module.
+    let without = ["#aten2onnx@", "#aten2onnx-python@"];
+    harnesses.retain(|package| without.iter().any(|one| package.contains(one)));
+    assert!(harnesses.is_empty(), "`test` or `bench` is not off in Cargo.toml: {harnesses:#?}");
 }
 
 /// The units of a graph, by what they and all that they depend on are compiled with: only an equal one is reused.

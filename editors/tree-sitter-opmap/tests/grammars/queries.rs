@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use aten2onnx_opmap::vocabulary::{header_words, item_words, reserved_words};
-use tree_sitter::{Language, Parser, Query, QueryCursor, StreamingIterator};
+use streaming_iterator::StreamingIterator;
+use tree_sitter::{Language, Parser, Query, QueryCursor};
 
 use crate::texts;
 
