@@ -54,7 +54,7 @@ def convert(
     Args:
         model: The path of an `.onnx` file, an `onnx.ModelProto`, or a model as bytes.
         f: The output file.
-        opset_version: The opset of the result, `MIN_OPSET` to `MAX_OPSET` (default: 18, or the nearest that the target supports).
+        opset_version: The opset of the result, `MIN_OPSET` to `MAX_OPSET` (default: 18; for a target its fastest, if that was measured, or the nearest that it supports).
         target: The runtime, such as "tensorrt-8.6". Operators that it lacks are lowered. `aten2onnx targets` lists the runtimes.
         ir_version: The IR version: "lowest" that can hold the model, "release" for that of the opset's ONNX release, or a number.
         external_data: Where the weights go: "auto" (as in the source), "always" or True, "never" or False.

@@ -100,7 +100,7 @@ def export(
         before: A module of PyTorch that runs before the model and becomes a part of the file. `args`, `dynamic_shapes` and input names are its own; what it
             returns is given to the model: a tuple as its arguments, a dictionary as arguments by name, anything else as the only argument.
         after: A module that runs after the model, on what that returns. `aten2onnx.ready` has modules for both.
-        opset_version: The opset of the model, `MIN_OPSET` to `MAX_OPSET` (default: 18, or the nearest that the target supports).
+        opset_version: The opset of the model, `MIN_OPSET` to `MAX_OPSET` (default: 18; for a target its fastest, if that was measured, or the nearest that it supports).
         input_names: Names for the inputs, in order.
         output_names: Names for the outputs, in order.
         dynamic_shapes: The dynamic dimensions of the inputs, as for torch.export.export. A string makes a dimension dynamic and names it.

@@ -68,7 +68,7 @@ def operators(text, snapshot, kept):
 
 
 def target(text, snapshot, limit):
-    text = re.sub(r"^(newest_opset = )(\d+)", lambda m: m[1] + str(min(int(m[2]), limit)), text, flags=re.M)
+    text = re.sub(r"^((?:newest|fastest)_opset = )(\d+)", lambda m: m[1] + str(min(int(m[2]), limit)), text, flags=re.M)
     for op in snapshot.newer:
         text = re.sub(rf'^    "{op}",.*\n', "", text, flags=re.M)
     return "".join(entry(block, snapshot, limit) for block in re.split(r"(?<=\n)(?=\[\[)", text))

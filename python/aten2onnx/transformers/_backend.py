@@ -35,7 +35,7 @@ class Aten2OnnxConfig(DynamoConfig):
     """How a model is exported: the options of transformers' capture, and some of `aten2onnx.export`.
 
     Attributes:
-        opset_version: The opset, 9 to 28 (default: 18, or the nearest that the target supports).
+        opset_version: The opset, 9 to 28 (default: 18; for a target its fastest, if that was measured, or the nearest that it supports).
         target: The runtime, such as "tensorrt-8.6".
         mappings: Mapping files or folders with rules for custom operators.
         optimize: Whether to run the optimization passes.

@@ -51,7 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("model", help="a directory that `save_pretrained` wrote, or the name of a repository")
     parser.add_argument("directory", help="the output directory")
     parser.add_argument("--task", help=f"the task (default: that of the model's class): {', '.join(sorted(TASKS))}")
-    parser.add_argument("--opset", type=int, help="the opset, 9 to 28 (default: 18, or the nearest that the target supports)")
+    parser.add_argument("--opset", type=int, help="the opset, 9 to 28 (default: 18; for a target its fastest, if that was measured, or the nearest that it supports)")
     parser.add_argument("--target", help="the runtime, such as `onnxruntime-1.16`")
     parser.add_argument("--mappings", action="append", default=[], help="a mapping file or folder with rules for custom operators")
     parser.add_argument(

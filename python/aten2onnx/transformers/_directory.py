@@ -81,7 +81,7 @@ def export(
         directory: The output directory: the graphs are in its folder `onnx`, the configuration and the tokenizer beside it.
         task: The task, such as "text-generation" (default: that of the class of the model).
         inputs: Example inputs by name, if the configuration does not say what they look like.
-        opset_version: The opset (default: 18, or the nearest that the target supports).
+        opset_version: The opset (default: 18; for a target its fastest, if that was measured, or the nearest that it supports).
         target: The runtime, such as "onnxruntime-1.16".
         mappings: Mapping files or folders with rules for custom operators.
         merge: Whether encoder-decoder models also get one decoder for the first and later steps, `decoder_model_merged.onnx`.

@@ -25,8 +25,10 @@ fn operators(target: &Target) -> usize {
 /// What a runtime takes, and how that is known.
 fn facts(target: &Target) -> String {
     let ir = target.newest_ir.map_or_else(|| "not known".to_owned(), |ir| ir.to_string());
+    let fastest =
+        target.fastest_opset.map_or_else(String::new, |opset| format!("; models of opset {opset} run fastest"));
     let mut text = format!(
-        "{}: {}\n\nopsets    {} to {}\nIR        up to {ir}\nsource    {}\n",
+        "{}: {}\n\nopsets    {} to {}{fastest}\nIR        up to {ir}\nsource    {}\n",
         target.name(),
         target.what,
         target.oldest_opset,

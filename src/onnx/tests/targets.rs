@@ -83,12 +83,12 @@ fn facts_are_those_of_the_files() {
 fn numbers(known: &Target) -> impl Debug {
     let quantized = known.quantized;
     let bits = [quantized.matmul, quantized.fast_matmul, quantized.gather, quantized.experts];
-    (known.oldest_opset, known.newest_opset, known.newest_ir, known.most_weights, bits)
+    (known.oldest_opset, known.newest_opset, known.fastest_opset, known.newest_ir, known.most_weights, bits)
 }
 
 fn numbers_of(release: &Release, oldest: u32) -> impl Debug {
     let bits = [&release.matmul_nbits, &release.fast_matmul_nbits, &release.gather_nbits, &release.experts_nbits];
-    (oldest, release.newest_opset, release.newest_ir, release.most_weights, bits.map(Vec::clone))
+    (oldest, release.newest_opset, release.fastest_opset, release.newest_ir, release.most_weights, bits.map(Vec::clone))
 }
 
 fn reasons(known: &Target) -> impl Debug {

@@ -34,7 +34,7 @@ use serde::Deserialize;
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct OutputOptions {
-    /// The opset of the model; by default [`DEFAULT_OPSET`], or the nearest one that the target supports.
+    /// The opset of the model; by default [`DEFAULT_OPSET`], for a target its fastest, if that was measured, or the nearest that it supports.
     #[cfg_attr(feature = "clap", arg(long, value_name = "N", value_parser = parse_opset, help = opset_help()))]
     pub opset: Option<u32>,
     /// The runtime that the model is for, such as `tensorrt-8.6`; `aten2onnx targets` lists them
@@ -66,7 +66,9 @@ pub struct OutputOptions {
 
 #[cfg(feature = "clap")]
 fn opset_help() -> String {
-    format!("The opset of the model [default: {DEFAULT_OPSET}, or the nearest one that the target supports]")
+    format!(
+        "The opset of the model [default: {DEFAULT_OPSET}; for a target its fastest, if that was measured, or the nearest that it supports]"
+    )
 }
 
 /// Which program of a file is meant, and what a TorchScript file does not say of its inputs.
@@ -253,7 +255,7 @@ impl OutputOptions {
         OutputOptions { rules: rules.clone(), target, ..OutputOptions::for_opset(opset) }
     }
 
-    /// The opset to write: the requested one, the default one, or the nearest one that the target supports.
+    /// The opset to write: the requested one, the default one, or that which [`Target::opset`] chooses.
     ///
     /// # Errors
     /// The opset is not supported at all, or not by the target.

@@ -80,6 +80,8 @@ pub struct Release {
     pub oldest_opset: Option<u32>,
     /// The newest supported opset.
     pub newest_opset: u32,
+    /// The opset whose models run fastest, if that was measured.
+    pub fastest_opset: Option<u32>,
     /// The newest supported IR version, if it is known.
     pub newest_ir: Option<u32>,
     /// What it does with symbolic sizes, if it needs numbers in general.
@@ -219,6 +221,16 @@ impl Release {
         names.dedup();
         names
     }
+
+    /// What is wrong if the fastest opset is not among those that it supports.
+    fn fastest_beyond(&self) -> Option<String> {
+        let opset = self.fastest_opset?;
+        let oldest = self.oldest_opset.unwrap_or(0);
+        let is_beyond = !(oldest..=self.newest_opset).contains(&opset);
+        is_beyond.then(|| {
+            format!("release {}: `fastest_opset = {opset}` is not among {oldest} to {}", self.name, self.newest_opset)
+        })
+    }
 }
 
 impl Runtime {
@@ -230,6 +242,9 @@ impl Runtime {
         }
         if let Some(release) = read.release.iter().find(|release| release.source.is_empty()) {
             return Err(format!("release {} has no source", release.name));
+        }
+        if let Some(beyond) = read.release.iter().find_map(Release::fastest_beyond) {
+            return Err(beyond);
         }
         let unknown = read.avoided().find(|name| dtypes::variant(name).is_none()).map(str::to_owned);
         unknown.map_or(Ok(read), |name| Err(format!("`{name}` is not a dtype")))
@@ -312,6 +327,15 @@ mod tests {
         };
         assert_eq!(forms("ort"), [1, 1, 0]);
         assert_eq!(forms("tract"), [0, 0, 1]);
+    }
+
+    #[test]
+    fn the_fastest_opset_is_one_that_the_release_supports() {
+        let fastest =
+            |opset| MEASURED.replace("newest_opset = 18", &format!("newest_opset = 18\nfastest_opset = {opset}"));
+        assert_eq!(Runtime::parse(&fastest(17)).unwrap().release[0].fastest_opset, Some(17));
+        let error = Runtime::parse(&fastest(19)).unwrap_err();
+        assert_eq!(error, "release 1: `fastest_opset = 19` is not among 0 to 18");
     }
 
     #[test]

@@ -75,7 +75,7 @@ fn kernel(fields: &mut Fields, lack: &Lack) {
 fn target(fields: &mut Fields, schemas: &Schemas, runtime: &Runtime, release: &Release) {
     fields.add(&runtime.what).add(runtime.kernels).optional(&release.symbolic).optional(&release.own_sizes);
     fields.add(release.oldest_opset.unwrap_or(schemas.opsets.min).max(schemas.opsets.min));
-    fields.add(release.newest_opset).optional(&release.newest_ir);
+    fields.add(release.newest_opset).optional(&release.fastest_opset).optional(&release.newest_ir);
     for dtypes in [&release.lacks_dtypes, &release.lacks_constants, &release.lacks_io_dtypes] {
         fields.dtypes(names(dtypes));
     }

@@ -163,6 +163,7 @@ fn target(fields: &mut Fields, runtime: &'static str, release: &'static str) -> 
         own_sizes: fields.optional(Fields::text)?,
         oldest_opset: fields.number()?,
         newest_opset: fields.number()?,
+        fastest_opset: fields.optional(Fields::number)?,
         newest_ir: fields.optional(Fields::number)?,
         lacks_dtypes: fields.dtypes()?,
         lacks_constants: fields.dtypes()?,

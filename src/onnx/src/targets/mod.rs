@@ -31,6 +31,8 @@ pub struct Target {
     pub oldest_opset: u32,
     /// The newest supported opset.
     pub newest_opset: u32,
+    /// The opset whose models run fastest, if that was measured.
+    pub fastest_opset: Option<u32>,
     /// The newest supported IR version, if known.
     pub newest_ir: Option<u32>,
     /// Dtypes that no operator takes.
@@ -252,12 +254,12 @@ impl Target {
         self.source.starts_with("measured: ")
     }
 
-    /// The opset to write: the requested one, if the runtime supports it; otherwise the default one, or the nearest
-    /// supported one.
+    /// The opset to write: the requested one, if the runtime supports it; otherwise the one that was measured to be the
+    /// fastest, or the supported one that is nearest to the default.
     pub fn opset(&self, asked: Option<u32>) -> Result<u32> {
         let (oldest, newest) = (self.oldest_opset, self.newest_opset);
         match asked {
-            None => Ok(DEFAULT_OPSET.clamp(oldest.min(newest), newest)),
+            None => Ok(self.fastest_opset.unwrap_or_else(|| DEFAULT_OPSET.clamp(oldest.min(newest), newest))),
             Some(opset) if (oldest..=newest).contains(&opset) => Ok(opset),
             Some(opset) => Err(Error::unsupported(format!("{} does not support opset {opset}", self.name()))
                 .help(format!("it supports {oldest} to {newest}; omit `--opset` to use one of these"))),
@@ -347,8 +349,15 @@ mod tests {
     }
 
     #[test]
+    fn the_fastest_opset_is_written_if_it_was_measured() {
+        let target = find("onnxruntime").unwrap();
+        assert_eq!(target.opset(None).unwrap(), target.fastest_opset.unwrap());
+        assert_eq!(target.opset(Some(13)).unwrap(), 13);
+    }
+
+    #[test]
     fn the_default_opset_is_kept_if_supported() {
-        assert_eq!(find("onnxruntime").unwrap().opset(None).unwrap(), DEFAULT_OPSET);
+        assert_eq!(find("onnxruntime-1.24").unwrap().opset(None).unwrap(), DEFAULT_OPSET);
         assert_eq!(find("tensorrt-8.4").unwrap().opset(None).unwrap(), 13);
         assert_eq!(find("sima").unwrap().opset(Some(17)).unwrap(), 17);
         let error = find("sima").unwrap().opset(Some(13)).unwrap_err();

@@ -320,6 +320,7 @@ const PLANTED: Target = Target {
     own_sizes: None,
     oldest_opset: 9,
     newest_opset: 28,
+    fastest_opset: None,
     newest_ir: None,
     lacks_functions: None,
     lacks_dtypes: &[Bfloat16],
