@@ -163,9 +163,7 @@ class Number:
         operands = (a,) if b is None else (a, b)
         return Number(apply(plain(a), plain(b)), function, operands, self.ask)
 
-    def round(self, digits: Any = None) -> Number:
-        if digits is not None:
-            return Number(round(self.guard_float(), plain(digits)), "", (), self.ask)
+    def round(self) -> Number:
         if self.integer() is not None:
             return self.integer()  # type: ignore[return-value]
         if not self.function:

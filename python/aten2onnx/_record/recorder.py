@@ -118,6 +118,8 @@ class Recorder(TorchDispatchMode):
         self.open_splits: set[int] = set()
         #: Numbers that an operator asked for as plain ones, by their id: the call has them.
         self.tied: set[int] = set()
+        #: The lines of calls whose numbers were found by their values alone.
+        self.guessed: list[Line | None] = []
         #: Branches that are answered as this says; None if each has the answer of its number.
         self.turns: Turns | None = None
         #: The lines that take a tensor apart along a dimension that may have another size.
