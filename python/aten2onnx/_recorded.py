@@ -21,6 +21,8 @@ from ._weights import OutsideWeights
 
 _log = logging.getLogger(__name__)
 
+#: So many sizes at which a program is another one are among those of the runs.
+MORE_SIZES = 2
 #: Loops of at least so many turns become a Loop if their branches are too many otherwise.
 ROLLED = 8
 #: The results of a decomposition may need another one.
@@ -316,10 +318,19 @@ def _capture_lowered(model: Any, name: str, wanted: Wanted, sums: dict[str, tupl
             if getattr(other, "is_another", False):
                 wish_ragged(both.lengths)
             track_seen(both.lengths)
-            if not new and both.lengths == lengths:
+            is_tried = _add_sizes(both, getattr(other, "at_sizes", None))
+            if not new and both.lengths == lengths and not is_tried:
                 return None
             both.lowered |= new
     return None
+
+
+def _add_sizes(both: Any, sizes: dict[str, int] | None) -> bool:
+    """Adds sizes at which a program is another one to those of the runs, which know it then; whether they are new."""
+    if not sizes or sizes in both.sizes or len(both.sizes) >= MORE_SIZES:
+        return False
+    both.sizes.append(sizes)
+    return True
 
 
 def _spots_of(error: Exception) -> frozenset[tuple[str, int]]:
@@ -428,7 +439,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         if has_ones and not isinstance(error, OpenBranch):
             error.help = _ONES
         raise
-    if both.lowered or both.lines or both.rolled or runs[0].recorder.has_arrays:  # branches without results, too: what Python remembers of them may be many
+    if both.lowered or both.lines or both.rolled or runs[0].recorder.array_lines:  # branches without results, too: what Python remembers of them may be many
         _try_out(recorded, model, arguments, runs[0], both, kept)
     elif runs[0].recorder.guessed or arguments.asks_for_classes or wanted.forgets:
         _try_guesses(recorded, model, arguments, runs[0], kept)
@@ -450,7 +461,9 @@ def _try_out(recorded: Any, model: Any, arguments: Any, first: Any, both: Any, c
 
     found = difference(recorded, model, arguments, first, bool(conditions))
     if found is not None:
-        raise _another(found, both)
+        error = _another(found, both)
+        lines = [line for line in first.recorder.array_lines if line is not None]
+        raise error if error.place or not lines else _array_error(found, lines)
 
 
 def _try_guesses(recorded: Any, model: Any, arguments: Any, first: Any, conditions: list[str]) -> None:
@@ -488,11 +501,18 @@ def _ranked_notes(lines: list[Any]) -> list[str]:
     return [what.format(line.text, line) for line in dict.fromkeys(line for line in lines if line is not None)]
 
 
+def _array_error(found: str, lines: list[Any]) -> CaptureError:
+    """The error of a program without branches or loops whose arrays are not those of NumPy."""
+    place = [str(line) for line in dict.fromkeys(lines)]
+    message = f"the model computes with NumPy, which is recorded as torch._numpy and gives something else here: `{lines[0].text}` ({found})"
+    return CaptureError(message, place=place, source_line=place[0], help="compute with tensors: functions of torch in place of those of NumPy")
+
+
 def _another(found: str, both: Any) -> OpenBranch:
     """The error of a program with branches or loops that gives other results than the model."""
     lines = [made.line for made in (*both.rolled, *both.made)]
     error = branch_error(f"the branches and loops of the model are another program at other inputs ({found})", lines[0] if lines else None, ())
-    error.is_another = True  # type: ignore[attr-defined]
+    error.is_another, error.at_sizes = True, getattr(found, "sizes", None)  # type: ignore[attr-defined]
     kinds = _EMPTY_OF_ANOTHER_TYPE.search(found)
     if kinds is not None and kinds[1] != kinds[2]:
         error.help = f"PyTorch gives a tensor of an empty list the type {kinds[2]}: write the type where the list becomes a tensor, as in `torch.tensor(places, dtype=torch.{kinds[1]})`"

@@ -40,6 +40,7 @@ QUESTIONS: dict[str, Any] = {
     "name": lambda x: type(x).__name__ == "Tensor",
     "table": lambda x: {torch.Tensor: True, list: False}.get(type(x), False) and {int: True}.get(type(x.shape[0]), False),
     "a class makes values": lambda x: type(x.shape[0])("3") == 3,
+    "a bool is a kind of int": lambda x: issubclass(bool, int) and issubclass(type(x.shape[0] > 3), int) and bool(x.shape[0]),
     "a class is a type": lambda x: isinstance(int, type) and issubclass(type(x.shape[0]), int),
     "array is": lambda x: type(x.numpy()) is np.ndarray,
 }

@@ -69,6 +69,55 @@ def test_a_function_of_an_element_is_that_of_python(name):
         assert program(torch.tensor([float(number)]))[0].item() == pytest.approx(function(number), rel=1e-6), number
 
 
+TRUNCATED: dict[str, Any] = {
+    "int": lambda n: int((n - 10) / 4) * 1000 + int(-(n - 5) / 3),
+    "trunc": lambda n: math.trunc((n - 9) / 2),
+    "by a negative number": lambda n: int((n - 20) / -3),
+    "by a size": lambda n: int((5 - n) / (abs(n) + 1) * 7),
+    "rounded": lambda n: round((n - 10) / 4) + round((n - 10) / 8, 1),
+    "rounded to tens": lambda n: round(n - 20, -1) + round((n - 20) * 0.5, -1),
+    "other functions": lambda n: divmod(n - 20, 7)[1] + math.fmod(n - 20, 7) + (n - 20).bit_length() + ~(n - 20),
+}
+
+
+@pytest.mark.parametrize("name", TRUNCATED)
+def test_a_number_that_may_be_below_zero(name):
+    # Where the example is above zero, below it a fraction goes the other way.
+    function = TRUNCATED[name]
+    program = aten2onnx.export(OfSize(function).eval(), (torch.zeros(24),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    for number in range(1, 40):
+        assert program(torch.zeros(number))[0].item() == pytest.approx(function(number), rel=1e-6), number
+    program = aten2onnx.export(OfElement(function).eval(), (torch.tensor([24.0]),), capture="record")
+    for number in range(-40, 40):
+        assert program(torch.tensor([float(number)]))[0].item() == pytest.approx(function(number), rel=1e-6), number
+
+
+def test_a_size_that_is_not_below_zero_is_divided_as_such():
+    program = aten2onnx.export(Halves().eval(), (torch.zeros(12),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    assert "Max" not in {node.op_type for node in program.model_proto.graph.node}
+
+
+class Halves(nn.Module):
+    def forward(self, x):
+        return x.new_zeros(int((x.shape[0] - 1) / 2) + 1)
+
+
+class Sides(nn.Module):
+    """A whole number out of a tensor of floats, on both sides of a branch; a float as a condition."""
+
+    def forward(self, x):
+        k = int(x.sum())
+        k = k if k > 0 else -2 * k
+        share = x.sum().item() * 0.5
+        return x * k + (3 if share else 5) + (not share)
+
+
+def test_numbers_of_floats_on_the_sides_of_branches():
+    program = aten2onnx.export(Sides().eval(), (torch.tensor([6.0]),), capture="record")
+    for number in (-3.5, -1.0, 0.0, 0.5, 2.7):
+        torch.testing.assert_close(program(torch.tensor([number]))[0], Sides()(torch.tensor([number])))
+
+
 def test_a_number_whose_value_alone_is_known_is_tried_out():
     # The greatest common divisor of 720 and 6, 12 or 18 is that number.
     class Divisor(nn.Module):

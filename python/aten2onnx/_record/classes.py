@@ -31,6 +31,11 @@ def is_instance(value: Any, kinds: Any) -> bool:
     return number is not None and builtins.isinstance(number.value, kinds)
 
 
+def is_subclass(kind: Any, kinds: Any) -> bool:
+    """`issubclass`: what stands for a class is that class."""
+    return builtins.issubclass(kind.real if builtins.isinstance(kind, Kind) else kind, kinds)
+
+
 def class_of(value: Any) -> type:
     """The class that a value has in a run that is not recorded."""
     number = number_of(value)
@@ -75,4 +80,4 @@ def asks_otherwise(text: str) -> bool:
     return _ASKED.search(text) is not None
 
 
-__all__ = ["asks_otherwise", "class_of", "is_instance", "type_with"]
+__all__ = ["asks_otherwise", "class_of", "is_instance", "is_subclass", "type_with"]

@@ -60,7 +60,8 @@ def memos_of(model: torch.nn.Module) -> list[Memo]:
     """The attributes that a branch on themselves makes anew, and dictionaries that a branch adds to, if something is there."""
     found = []
     for module in model.modules():
-        for name in _names_of(type(module)):
+        kind: Any = type(module)
+        for name in _names_of(kind):
             value = module._buffers[name] if name in module._buffers else vars(module).get(name, _NOTHING)
             empty = _empty(value)
             if empty is not _NOTHING:
@@ -85,7 +86,7 @@ def _empty(value: Any) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def _names_of(kind: Any) -> frozenset[str]:
+def _names_of(kind: type) -> frozenset[str]:
     """The attributes that the methods of a class make anew in a branch that asks for them."""
     functions = [inspect.unwrap(value) for base in kind.__mro__ for value in vars(base).values() if callable(value)]
     codes = [function.__code__ for function in functions if isinstance(function, FunctionType)]

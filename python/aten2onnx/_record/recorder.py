@@ -124,7 +124,8 @@ class Recorder(TorchDispatchMode):
         self.turns: Turns | None = None
         #: The lines that take a tensor apart along a dimension that may have another size.
         self.walked: list[Line] = []
-        self.has_arrays = False
+        #: The lines that make arrays of what was computed.
+        self.array_lines: list[Line | None] = []
         self.has_empty_masks = False
         self.fills = False
         #: Lines of branches with a tensor of size [0] on one side, and one of more dimensions on the other.

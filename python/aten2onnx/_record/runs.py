@@ -25,7 +25,7 @@ from .lights import lightened
 from .loops import Loops
 from .memory import collect_new
 from .nested import intercepted
-from .numbers import plain
+from .numbers import Number, plain
 from .recorder import Recorder
 from .memos import Memo, forgotten
 from .reals import methods_of_numbers
@@ -234,6 +234,7 @@ def _recorded(
         recorder.most, recorder.fills = arguments.reach.most, arguments.is_filled
         if light is not None:
             recorder.take_as_unknown(light.tensors)
+        Number.range_of = arguments.range_of  # type: ignore[method-assign,assignment]
         if turns is not None:
             turns.range_of = arguments.range_of
         if turns is not None and turns.lowered:

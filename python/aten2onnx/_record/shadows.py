@@ -21,7 +21,7 @@ import torch
 
 from . import folds, grown
 from .arrays import Array
-from .classes import asks_otherwise, is_instance, type_with
+from .classes import asks_otherwise, is_instance, is_subclass, type_with
 from .grown import Grown
 from .deques import items_of
 from .functions import item_of
@@ -55,6 +55,8 @@ class _Kind(Kind):
 
 
 def _converted(value: Any, to: type) -> Any:
+    if to is int and isinstance(value, Tracked) and value.is_floating_point() and not value.recorder.is_fixed(value):
+        value = value.to(torch.int64)  # a whole number out of a tensor, with which bodies of branches and loops compute
     value = item_of(value)
     number = number_of(value)
     if number is None:
@@ -278,7 +280,7 @@ def _sorted(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
     return found[::-1] if reverse else found
 
 
-_BUILTINS = {"any": _quantified("any"), "all": _quantified("all"), "map": folds.map_, "filter": folds.filter_, "sorted": _sorted, "sum": _sum, "int": int_, "float": float_, "bool": bool_, "len": _len, "min": _extreme("min"), "max": _extreme("max"), "round": _round, "isinstance": is_instance, **WALKS}
+_BUILTINS = {"any": _quantified("any"), "all": _quantified("all"), "map": folds.map_, "filter": folds.filter_, "sorted": _sorted, "sum": _sum, "int": int_, "float": float_, "bool": bool_, "len": _len, "min": _extreme("min"), "max": _extreme("max"), "round": _round, "isinstance": is_instance, "issubclass": is_subclass, **WALKS}
 #: What stands for classes under their names.
 _SEEN: dict[str, Any] = {"int": int_, "float": float_, "bool": bool_}
 #: PyTorch and NumPy would not know the classes above.

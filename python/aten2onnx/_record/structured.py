@@ -196,6 +196,8 @@ class Structure:
     @staticmethod
     def listed(kind: Any, values: Any) -> Any:
         """`list(values)` or `tuple(values)`."""
+        if kind == list and isinstance(values, Numbers) and number_of(values.length) is not None:
+            return Grown(values.tensor(), int, line_of_model())
         if kind not in (list, tuple) or isinstance(values, Numbers):
             return kind(values)
         found = folds.listed(values)
@@ -250,6 +252,19 @@ class Structure:
             return value + folds.listed(other)
         value += other
         return value
+
+    @staticmethod
+    def counted(values: Any, value: Any) -> Any:
+        """`values.count(value)`."""
+        values = items_of(values)
+        if isinstance(values, Walkable):
+            values = folds.listed(values)
+        if isinstance(values, Grown) and values.kind in (int, float, bool):
+            return (values.rows == value).sum().item()
+        if isinstance(values, Long):
+            raise NoBothSides("`count` of a list of a loop", values.line)
+        is_open = type(values) in (list, tuple) and all(map(is_number, values)) and any(number_of(one) is not None for one in (*values, value))
+        return sum((one == value) * 1 for one in values) if is_open else values.count(value)
 
     def repeated_list(self, elements: Any, count: Any) -> Any:
         """`[element] * count`."""
