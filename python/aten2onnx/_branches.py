@@ -21,6 +21,7 @@ class OpenBranch(CaptureError):
         few: The place of a loop that makes too few turns to compare them.
         at: The line.
         is_explained: Whether the help is about this error, and not about branches of all kinds.
+        is_limit: Whether there are more branches or runs than are allowed.
         is_unlikely: Whether not all was tried, because lowered code is cheaper and more likely to do.
     """
 
@@ -31,6 +32,7 @@ class OpenBranch(CaptureError):
     few: tuple[str, int] | None = None
     at: Any = None
     is_explained: bool = False
+    is_limit: bool = False
     is_unlikely: bool = False
 
 

@@ -139,7 +139,7 @@ def _at_other_sizes(
     same = None
     for sizes in choices:
         key = (is_plain, *sorted(sizes.items()))
-        if key not in known and len(known) < (TURNS_OF_PLAIN if is_plain else TURNS):
+        if key not in known and sum(one[0] == is_plain for one in known) < (TURNS_OF_PLAIN if is_plain else TURNS):
             known[key] = turned(sizes, is_plain)
         was_tried = was_tried or key in known
         if known.get(key) is None:

@@ -21,6 +21,10 @@ from ._weights import OutsideWeights
 
 _log = logging.getLogger(__name__)
 
+#: So many sizes at which a program is another one are among those of the runs.
+MORE_SIZES = 2
+#: Loops of at least so many turns become a Loop if their branches are too many otherwise.
+ROLLED = 8
 #: The results of a decomposition may need another one.
 ROUNDS = 8
 
@@ -113,6 +117,7 @@ class Wanted:
         max_tries: So many inputs are tried at which both sides of all branches can run.
         empty: Dimensions of which the user gives no least size, and that may be empty because the model asks for it.
         may_be_empty: Whether there may be more of them.
+        forgets: Whether the runs begin without what the model remembers of earlier calls.
         roll: Loops of at least so many turns become a Loop, though their number is fixed; None if they never do.
     """
 
@@ -130,6 +135,7 @@ class Wanted:
     max_tries: int = 16
     empty: frozenset[str] = frozenset()
     may_be_empty: bool = True
+    forgets: bool = False
     roll: int | None = None
 
 
@@ -144,7 +150,30 @@ def capture(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> 
 
     # PyTorch looks for each kernel again after a change: so there is one for all runs.
     with recording.composites_kept(_known(tuple(rules.names()))):
-        return _capture_widest(model, name, wanted, rules, opset)
+        try:
+            found = _capture_widest(model, name, wanted, rules, opset)
+        except (Error, NotRecorded) as error:
+            other = _capture_forgetful(model, name, wanted, rules, opset)
+            if other is None:
+                raise error from error.__cause__
+            return other
+        other = _capture_forgetful(model, name, wanted, rules, opset) if found.has_conditions else None
+        return found if other is None or other.has_conditions else other
+
+
+def _capture_forgetful(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> Captured | None:
+    """Records a module that remembers something of earlier calls without that; None if there is no such thing, or it does not do."""
+    from ._record import capture as recording
+
+    if wanted.branches != "both" or not recording.remembers(model):
+        return None
+    try:
+        found = _capture_widest(model, name, replace(wanted, forgets=True), rules, opset)
+    except (Error, NotRecorded) as error:
+        _log.debug("not recorded without what it remembers: %s", error)
+        return None
+    found.notes.append("The model keeps results of earlier calls, which hold for other sizes: they are computed anew in the file.")
+    return found
 
 
 def _capture_widest(model: Any, name: str, wanted: Wanted, rules: Rules, opset: int) -> Captured:
@@ -244,6 +273,11 @@ def _capture_either(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
         if other is not None:
             return other
         lowered = getattr(error, "lowered", None)
+        if wanted.roll is None and any(getattr(one, "is_limit", False) for one in (error, lowered)):
+            rolled = _capture_rolled(model, name, replace(wanted, roll=ROLLED), sums, rules, opset)
+            if rolled is not None:
+                rolled.notes.append(f"loops of at least {ROLLED} turns became a Loop, as with `roll={ROLLED}`: unrolled, they have more branches than `max_branches` allows")
+                return rolled
         says_inputs = getattr(lowered, "is_another", False) and not getattr(error, "is_unlikely", False)
         says_more = getattr(lowered, "is_explained", False) and (getattr(error, "few", None) is not None or not getattr(error, "is_explained", False))
         if isinstance(lowered, Exception) and (says_inputs or says_more):
@@ -284,10 +318,19 @@ def _capture_lowered(model: Any, name: str, wanted: Wanted, sums: dict[str, tupl
             if getattr(other, "is_another", False):
                 wish_ragged(both.lengths)
             track_seen(both.lengths)
-            if not new and both.lengths == lengths:
+            is_tried = _add_sizes(both, getattr(other, "at_sizes", None))
+            if not new and both.lengths == lengths and not is_tried:
                 return None
             both.lowered |= new
     return None
+
+
+def _add_sizes(both: Any, sizes: dict[str, int] | None) -> bool:
+    """Adds sizes at which a program is another one to those of the runs, which know it then; whether they are new."""
+    if not sizes or sizes in both.sizes or len(both.sizes) >= MORE_SIZES:
+        return False
+    both.sizes.append(sizes)
+    return True
 
 
 def _spots_of(error: Exception) -> frozenset[tuple[str, int]]:
@@ -342,7 +385,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
 
     args, kwargs, branches = wanted.args, wanted.kwargs, wanted.branches
     inputs = list(wanted.branch_inputs.values())
-    given = recording.Given(args, kwargs, wanted.dynamic_shapes, sums, wanted.examples, inputs, wanted.keep_results, _fakes(model, wanted), both, wanted.empty)
+    given = recording.Given(args, kwargs, wanted.dynamic_shapes, sums, wanted.examples, inputs, wanted.keep_results, _fakes(model, wanted), both, wanted.empty, wanted.forgets)
     known = _known(tuple(rules.names()))
     done: list[str] = []
     for _ in range(ROUNDS):
@@ -357,7 +400,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             _log.debug("not on both sides", exc_info=True)
             refused = branch_error(str(error), error.line, [error.branch] if error.branch is not None else ())
             refused.help, refused.is_explained = error.help or refused.help, error.help is not None
-            refused.few, refused.is_unlikely = error.few, isinstance(error, Unlikely)
+            refused.few, refused.is_unlikely, refused.is_limit = error.few, isinstance(error, Unlikely), error.is_limit
             raise refused from None
         except Exception as error:  # PyTorch passes on whatever the model raises.
             _log.debug("not recorded: %s", error, exc_info=True)
@@ -396,8 +439,10 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         if has_ones and not isinstance(error, OpenBranch):
             error.help = _ONES
         raise
-    if both.lowered or both.lines or both.rolled or runs[0].recorder.has_arrays:  # branches without results, too: what Python remembers of them may be many
+    if both.lowered or both.lines or both.rolled or runs[0].recorder.array_lines:  # branches without results, too: what Python remembers of them may be many
         _try_out(recorded, model, arguments, runs[0], both, kept)
+    elif runs[0].recorder.guessed or arguments.asks_for_classes or wanted.forgets:
+        _try_guesses(recorded, model, arguments, runs[0], kept)
     if wanted.keep_results and not arguments.has_fakes:
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]
         recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []
@@ -416,7 +461,30 @@ def _try_out(recorded: Any, model: Any, arguments: Any, first: Any, both: Any, c
 
     found = difference(recorded, model, arguments, first, bool(conditions))
     if found is not None:
-        raise _another(found, both)
+        error = _another(found, both)
+        lines = [line for line in first.recorder.array_lines if line is not None]
+        raise error if error.place or not lines else _array_error(found, lines)
+
+
+def _try_guesses(recorded: Any, model: Any, arguments: Any, first: Any, conditions: list[str]) -> None:
+    """Compares a program with numbers that were found by their values alone, or whose model asks for classes that are others in a run, with the model.
+
+    Raises:
+        CaptureError: It gives other results.
+    """
+    from ._record.tried import difference
+
+    found = difference(recorded, model, arguments, first, bool(conditions))
+    if found is None:
+        return
+    lines = [line for line in first.recorder.guessed if line is not None]
+    place = [str(line) for line in lines[:1]]
+    if lines:
+        message, help = f"how a number is computed was not recorded: `{lines[0].text}` ({found})", "compute it with Python's operators, or with functions of `math`"
+    else:
+        message = f"the model asks for the class of a value, and does something else for that of a recording ({found})"
+        help = "ask with `isinstance`, or with `type(x) is int`"
+    raise CaptureError(message, place=place, source_line=place[0] if place else None, help=help)
 
 
 def _caught_notes(calls: list[Any]) -> list[str]:
@@ -433,11 +501,18 @@ def _ranked_notes(lines: list[Any]) -> list[str]:
     return [what.format(line.text, line) for line in dict.fromkeys(line for line in lines if line is not None)]
 
 
+def _array_error(found: str, lines: list[Any]) -> CaptureError:
+    """The error of a program without branches or loops whose arrays are not those of NumPy."""
+    place = [str(line) for line in dict.fromkeys(lines)]
+    message = f"the model computes with NumPy, which is recorded as torch._numpy and gives something else here: `{lines[0].text}` ({found})"
+    return CaptureError(message, place=place, source_line=place[0], help="compute with tensors: functions of torch in place of those of NumPy")
+
+
 def _another(found: str, both: Any) -> OpenBranch:
     """The error of a program with branches or loops that gives other results than the model."""
     lines = [made.line for made in (*both.rolled, *both.made)]
     error = branch_error(f"the branches and loops of the model are another program at other inputs ({found})", lines[0] if lines else None, ())
-    error.is_another = True  # type: ignore[attr-defined]
+    error.is_another, error.at_sizes = True, getattr(found, "sizes", None)  # type: ignore[attr-defined]
     kinds = _EMPTY_OF_ANOTHER_TYPE.search(found)
     if kinds is not None and kinds[1] != kinds[2]:
         error.help = f"PyTorch gives a tensor of an empty list the type {kinds[2]}: write the type where the list becomes a tensor, as in `torch.tensor(places, dtype=torch.{kinds[1]})`"

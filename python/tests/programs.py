@@ -20,6 +20,8 @@ OTHERS = [(2, 2), (3, 5), (4, 4), (5, 3), (7, 7), (8, 16), (9, 6), (10, 3), (12,
 _CALLS = 20_000
 
 _HEAD = """import math
+from types import SimpleNamespace
+
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -80,13 +82,21 @@ class _Writer:
             f"round({a} / 2) + 1",
             f"({a} + {k} - 1) // {k}",
             f"int(math.log2({a})) + 1",
+            f"({a} - 1).bit_length() + 1",
+            f"divmod({a}, {k})[0] + 1",
+            f"divmod({a}, {k})[1] + 1",
+            f"abs(int(({a} - 7) / {k})) + 1",
+            f"int(round({a} / {k}, 1)) + 1",
+            f"math.isqrt({a}) + 1",
+            f"int(math.log({a}, {k})) + 1",
+            f"len(range(0, {a}, {k}))",
         ])
 
     def condition(self) -> str:
         a = self.random.choice(self.numbers)
         b = self.random.choice(self.numbers)
         k = self.random.randint(1, 9)
-        return self.random.choice([f"{a} > {k}", f"{a} % 2 == 0", f"{a} < {b}", f"{a} >= 1", f"{a} == {b}", f"x.dim() == 2", f"{a} * 2 > {a}", f"y.sum() > 0", f"{a} and {b} > 3", f"int({a} / 2) > 2"])
+        return self.random.choice([f"isinstance({a}, int)", f"type({a}) is int and {b} > 3", f"bool({a} > {k})", f"{a} > {k}", f"{a} % 2 == 0", f"{a} < {b}", f"{a} >= 1", f"{a} == {b}", f"x.dim() == 2", f"{a} * 2 > {a}", f"y.sum() > 0", f"{a} and {b} > 3", f"int({a} / 2) > 2"])
 
     def tensor(self) -> str:
         """A new value of `x`, of two dimensions with at least one element each."""
@@ -128,6 +138,14 @@ class _Writer:
             f"torch.cat(torch.split(x, max(1, x.shape[0] // 2)), 0)",
             f"torch.tensor([float({k}), 1.0])[None] * x[:, :1]",
             f"x.new_tensor([{k}])[None] + x",
+            f"x * round({k} / 3, {c})",
+            f"x - math.log({k} + 1) + math.fmod(-{k}, {c} + 1)",
+            f"F.avg_pool1d(x[None], max(1, min({k}, x.shape[1])), {c})[0]",
+            f"F.max_pool1d(x[None], max(1, min({k}, x.shape[1])), 1)[0]",
+            f"F.adaptive_avg_pool1d(x[None], {k})[0]",
+            f"x.unfold(0, max(1, min({k}, x.shape[0])), {c}).sum(-1)",
+            f"torch.diag_embed(x[0], {k})[: x.shape[1]]",
+            f"x[list(range(0, x.shape[0], {k}))]",
         ])
 
     def branch(self, depth: int) -> None:
@@ -363,6 +381,74 @@ for i in range(n):
         continue
     h = h * 0.5 + x[i]
     k += 1
+""",
+    "buckets": """
+buckets = [[] for _ in range({w})]
+for i, row in enumerate(x):
+    buckets[int(row.argmax()) % {w}].append(row * {k})
+h = h + torch.stack([torch.stack(rows).{reduced} if rows else h * 0 for rows in buckets]).sum(0)
+k += len(buckets[0])
+""",
+    "sides by name": """
+sides = {{"up": [h], "down": []}}
+for row in x:
+    side = "up" if {row_test} else "down"
+    sides[side].append(row)
+h = torch.stack(sides["up"]).{reduced} + len(sides["down"])
+""",
+    "object with a list": """
+found = SimpleNamespace(rows=[h], best=-1e9)
+for row in x:
+    score = row.sum().item()
+    if score > found.best:
+        found.best = score
+        found.rows.append(row * {k})
+h = torch.stack(found.rows).{reduced} + found.best
+""",
+    "rest of rows": """
+kept, i = [], 0
+while i < n and x[i].sum() < {c} + 1:
+    kept.append(x[i] * {k})
+    i += 1
+kept.extend(x[i:])
+x = torch.stack(kept)
+k += i
+""",
+    "first and others": """
+rows = iter(x)
+h = next(rows) * 0.5
+for row in rows:
+    if {row_test}:
+        h = torch.tanh(h + row)
+""",
+    "votes": """
+votes = {{place: 0 for place in range(3)}}
+for row in x:
+    votes[int(row.argmax()) % 3] += 1
+best = max(votes, key=votes.get)
+h = h * (best + 1) + max(votes.values())
+""",
+    "tiles": """
+size = min({w}, n)
+places = list(range(0, n - size + 1, max(size // 2, 1)))
+if places[-1] != n - size:
+    places.append(n - size)
+total = torch.zeros_like(x)
+for place in places:
+    total[place : place + size] += torch.relu(x[place : place + size])
+x = total * {k}
+""",
+    "until it converges": """
+for turn in range(40):
+    following = torch.tanh(h * 0.8 + 0.1)
+    if (following - h).abs().max() < 0.01 * {k}:
+        break
+    h = following
+k += turn
+""",
+    "count of a list": """
+places = [int(row.argmax()) % {w} for row in x]
+h = h + places.count(0) - places.count({w} - 1)
 """,
     "list under a condition": """
 kept = [h]

@@ -232,3 +232,14 @@ def test_what_stands_for_numpy_goes_with_the_run(tmp_path):
     assert dict(vars(ndarray)) == before
     assert np.linspace is linspace
     assert isinstance(torch.from_numpy(np.zeros(2)), torch.Tensor)
+
+
+class Median(nn.Module):
+    def forward(self, x):
+        values = x.numpy()
+        return torch.tensor(values.max() - np.median(values))
+
+
+def test_a_function_that_is_another_one_in_pytorch_is_refused_with_its_line() -> None:
+    with pytest.raises(aten2onnx.CaptureError, match="(?s)NumPy, which is recorded as torch._numpy and gives something else.*test_arrays.py"):
+        aten2onnx.export(Median().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")

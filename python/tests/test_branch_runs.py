@@ -202,3 +202,12 @@ def test_a_limit_that_ends_an_export_is_the_one_to_raise() -> None:
     for n in (1, 3, 9):
         x = torch.randn(n, 4)
         torch.testing.assert_close(program(x)[0], Padded()(x))
+
+
+def test_plain_numbers_leave_branches_their_tries() -> None:
+    from aten2onnx._decided import TURNS, _at_other_sizes
+
+    known: dict[tuple, bool | None] = {}
+    for size in range(2 * TURNS):
+        _at_other_sizes([{"n": size}], lambda *_: True, known, True)
+    assert _at_other_sizes([{"m": 3}], lambda *_: True, known, False) == (True, True)

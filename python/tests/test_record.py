@@ -620,9 +620,16 @@ def test_a_constant_that_a_number_has_been_by_chance_in_all_runs(first, last) ->
     same(program, function, *((torch.randn(n, 4),) for n in (1, 2, 3, 4, 7)))
 
 
-@pytest.mark.parametrize("function", [lambda s, x: x.unfold(0, 1, x.shape[0] % 2 + 1), lambda s, x: x.unfold(0, 1, int(x.shape[0] % 2 + 1))])
-def test_a_constant_of_a_call_may_be_the_number_that_was_asked_for(function) -> None:
+def test_a_constant_of_a_call_may_be_the_number_that_was_asked_for() -> None:
     # Both the size and the step are 1 in all runs: nothing tells which is the constant.
+    function = lambda s, x: torch.ops.aten.unfold.default(x, 0, 1, x.shape[0] % 2 + 1)  # noqa: E731
     program = recorded(function, torch.randn(6, 4), dynamic_shapes={"args": ({0: "n"},)})
     assert program.report.conditions == ["n % 2 + 1 == 1"]
     same(program, function, (torch.randn(4, 4),), (torch.randn(8, 4),))
+
+
+@pytest.mark.parametrize("function", [lambda s, x: x.unfold(0, 1, x.shape[0] % 2 + 1), lambda s, x: x.unfold(0, 1, int(x.shape[0] % 2 + 1))])
+def test_windows_have_the_numbers_that_they_are_given(function) -> None:
+    program = recorded(function, torch.randn(6, 4), dynamic_shapes={"args": ({0: "n"},)})
+    assert not program.report.conditions
+    same(program, function, (torch.randn(4, 4),), (torch.randn(8, 4),), (torch.randn(5, 4),))

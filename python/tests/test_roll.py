@@ -160,3 +160,26 @@ def test_one_of_two_loops_is_rolled():
 def test_wrong_values_say_what_to_pass(options, words):
     with pytest.raises(aten2onnx.ArgumentError, match=words):
         aten2onnx.export(Rows().eval(), (torch.randn(6, 4),), **options)
+
+
+class Converges(nn.Module):
+    def forward(self, x):
+        y = x.sum(0)
+        for turn in range(50):
+            following = torch.tanh(y * 0.8 + 0.1)
+            if (following - y).abs().max() < 1e-3:
+                break
+            y = following
+        return y, turn
+
+
+def test_a_loop_with_more_branches_than_are_allowed_is_rolled():
+    model = Converges().eval()
+    program = aten2onnx.export(model, (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    assert program.report.operators["Loop"] == 1
+    assert any("became a Loop, as with `roll=8`" in note for note in program.report.notes)
+    for n in (1, 2, 9):
+        for scale in (1, -5, 0):
+            x = torch.randn(n, 4) * scale
+            for result, want in zip(program(x), model(x), strict=True):
+                torch.testing.assert_close(result, torch.as_tensor(want))

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 #: So many turns are compared at least.
 FEWEST = 3
 
-_MISSING = object()
+#: What has no value in a turn.
+MISSING = object()
 
 
 class FewTurns(Exception):
@@ -181,12 +182,12 @@ class Held:
         if a.function == "size":
             value = self.rolling.merger.canon(a.operands[0])
             made = self.made.get(id(self.canon(value))) or self.slots.get(("value", id(value)), (None, None))[1]
-            return made.shape[a.operands[1]] if isinstance(made, Value) else _MISSING
+            return made.shape[a.operands[1]] if isinstance(made, Value) else MISSING
         if a.function == "item" and self.made.get(id(self.canon(a.operands[0]))) is self.turn.counter:
             return self.turn.number
         function = FUNCTIONS.get(a.function)
         operands = [self.value_of(operand) for operand in a.operands]
-        return _MISSING if function is None or any(operand is _MISSING for operand in operands) else function(*operands)
+        return MISSING if function is None or any(operand is MISSING for operand in operands) else function(*operands)
 
     def _slot(self, key: Any, a: Any, b: Any) -> None:
         known = self.slots.setdefault(key, (a, b))
@@ -206,4 +207,4 @@ def _line_of(item: Item) -> Any:
     return item.question.line if isinstance(item, Ask) else getattr(item, "line", None)
 
 
-__all__ = ["FEWEST", "FewTurns", "Held", "TurnOfItems", "Unalike", "is_solid"]
+__all__ = ["FEWEST", "MISSING", "FewTurns", "Held", "TurnOfItems", "Unalike", "is_solid"]

@@ -13,6 +13,7 @@ import torch
 from torch._numpy import ndarray as Array
 from torch.utils import _pytree as pytree
 
+from .places import line_of_model
 from .recorder import Recorder
 
 #: Functions of PyTorch that keep the type of a number of NumPy's. Others take it as a number of Python's.
@@ -77,7 +78,7 @@ for _name in ("iadd", "imul"):
 def array_of(tensor: torch.Tensor) -> Any:
     """What `numpy()` of a tensor is."""
     assert Recorder.current is not None  # noqa: S101
-    Recorder.current.has_arrays = True
+    Recorder.current.array_lines.append(line_of_model())
     return Array(tensor)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from .alike import FEWEST, FewTurns, Held, TurnOfItems, Unalike, is_solid
+from .alike import FEWEST, MISSING, FewTurns, Held, TurnOfItems, Unalike, is_solid
 from .align import kind_of
 from .branches import Ask, Carried, If, Item, Rolled, Step, Turn, made_by, made_in
 from .loops import CHOSEN, Loop
@@ -25,7 +25,6 @@ aten = torch.ops.aten
 
 #: The name of whether a loop goes on after a turn.
 GOES_ON = ("goes on",)
-_MISSING = object()
 
 
 @dataclass
@@ -204,7 +203,7 @@ class Branched(Rolling):
 
     def _begin(self, turn: WayTurn, name: Any) -> Any:
         """What a name stands for at the begin of a turn."""
-        return self.roller.now(turn.before.get(name, _MISSING))
+        return self.roller.now(turn.before.get(name, MISSING))
 
     def _solve_slot(self, key: Any, mine: Any = None) -> None:
         read = [(held.turn, held.slots[key][1]) for held in self.all if key in held.slots]
@@ -237,7 +236,7 @@ class Branched(Rolling):
     def _conform(self, name: Any) -> None:
         """Holds what a name stands for after each turn against what it stands for after its way."""
         for held in self.all:
-            held.reference(held.way.after.get(name, _MISSING), held.turn.after.get(name, _MISSING), ("name", name))
+            held.reference(held.way.after.get(name, MISSING), held.turn.after.get(name, MISSING), ("name", name))
 
     # The loop.
     def _with_paths(self) -> list[tuple[Item, Any]]:
@@ -277,14 +276,14 @@ class Branched(Rolling):
     def _final_of(self, name: Any, default: Any) -> Carried | None:
         if name in self.finals:
             return self.finals[name]  # type: ignore[no-any-return]
-        mine = self.tree_after.get(name, _MISSING)
-        if mine is _MISSING:
+        mine = self.tree_after.get(name, MISSING)
+        if mine is MISSING:
             raise Unalike("what a name stands for after the loop has another type in some turns", self.loop.line)
         with self.roller.inside(self):
             self._conform(name)
             self._solve_more()
         init = self.roller.reference(self._raw(self.first, name))
-        if init is _MISSING or kind_of(init) != kind_of(mine):
+        if init is MISSING or kind_of(init) != kind_of(mine):
             if default is None:
                 return None
             init = default

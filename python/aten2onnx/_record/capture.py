@@ -19,12 +19,13 @@ from .bounded import Bounded
 from .fakes import IsFake, NoElements, run_plainly
 from .graph import Recorded, program_of
 from .keep import composites, kept_whole
+from .memos import caches_of, clear, memos_of
 from .numbers import is_from_data
 from .paths import Both, GapAtEmpty, recorded_both
 from .recorder import Unrecorded
 from .runs import Arguments, Run, first_sizes, recorded as run_once, sizes_apart, sizes_to_try, sizes_together, summed
 from .same import Parted, same_but_for_copies, takes_other_side, united
-from .shadows import shadows_of
+from .shadows import asks_for_classes, shadows_of
 from .steady import check_steady, kept_generators
 from .turns import NoBothSides, Turns
 from .work import is_heavy, is_long
@@ -51,6 +52,7 @@ class Given(NamedTuple):
         is_fake: Whether a parameter or buffer, by its name, has no elements in the runs. By default these are those that have no data.
         both: The branches that are recorded on both sides.
         empty: Dimensions of which the user gives no least size, and that may be empty all the same.
+        forgets: Whether the runs begin without what the model remembers of earlier calls.
     """
 
     args: tuple[Any, ...]
@@ -63,6 +65,7 @@ class Given(NamedTuple):
     is_fake: IsFake | None = None
     both: Both | None = None
     empty: frozenset[str] = frozenset()
+    forgets: bool = False
 
 
 def capture(
@@ -92,6 +95,11 @@ def capture(
     arguments.examples = [example_of(model, (given.args, given.kwargs), arguments, *example) for example in given.examples]
     arguments.branch_inputs = [example_of(model, (given.args, given.kwargs), arguments, *example, "branch_inputs") for example in given.branch_inputs]
     arguments.shadows = shadows_of(model)
+    arguments.asks_for_classes = asks_for_classes(arguments.shadows)
+    arguments.caches = caches_of(model, [names for names, _, _ in arguments.shadows])
+    if given.forgets:
+        clear(arguments.caches)
+        arguments.memos = memos_of(model)
     kept = _composites(rules)
     replace = _replacements(decomposed)
     with kept_generators(model) as is_used:
@@ -115,6 +123,11 @@ def capture(
         if run.recorder.loops is not None and run.recorder.loops.is_forced:
             run.results = _plain_results(model, arguments, run)
     return program_of(model, arguments, [first, *others]), arguments, [first, *others]
+
+
+def remembers(model: torch.nn.Module) -> bool:
+    """Whether a model keeps something of earlier calls that it makes anew in others."""
+    return bool(memos_of(model)) or any(cache.cache_info().currsize for cache in caches_of(model, [names for names, _, _ in shadows_of(model)]))
 
 
 def _plain_results(model: torch.nn.Module, arguments: Arguments, run: Run) -> list[Any]:

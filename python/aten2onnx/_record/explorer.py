@@ -119,7 +119,9 @@ class Explorer:
 
     @staticmethod
     def _too_many(runs: int, line: Any) -> NoBothSides:
-        return NoBothSides(f"the model has to run more than {runs} times to take both sides of its branches (`max_runs`)", line)
+        error = NoBothSides(f"the model has to run more than {runs} times to take both sides of its branches (`max_runs`)", line)
+        error.is_limit = True
+        return error
 
     def path(self, run: Run) -> Path:
         """The program of all paths, one of which is that of a run.

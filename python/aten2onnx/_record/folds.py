@@ -10,7 +10,7 @@ import collections
 import functools
 import itertools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, ItemsView, KeysView, ValuesView
 from functools import partial
 from typing import Any
 
@@ -101,6 +101,7 @@ def extreme(is_max: bool, values: Any, key: Any, default: Any) -> Any:
     """The first of the elements with the largest or smallest key; NotImplemented if Python's own function finds it."""
     walk = _walk(values)
     if walk is None:
+        values = _elements(values)
         if _structure() is None or not isinstance(values, (list, tuple)) or not values:
             return NotImplemented
         keys = [element if key is None else key(element) for element in values]
@@ -113,6 +114,11 @@ def extreme(is_max: bool, values: Any, key: Any, default: Any) -> Any:
     first = walk.make(0)
     rest = Walkable(walk.recorder, walk.count - 1, lambda turn: walk.make(turn + 1))
     return _first(is_max, _mapped(lambda element: (element, of(element)), rest), first, of(first))
+
+
+def _elements(values: Any) -> Any:
+    """The keys, values or items of a dictionary as a list."""
+    return builtins.list(values) if isinstance(values, (dict, KeysView, ValuesView, ItemsView)) else values
 
 
 def _first(is_max: bool, pairs: Any, first: Any, key: Any) -> Any:
@@ -142,6 +148,7 @@ def sorted_(values: Any, key: Any, reverse: bool) -> Any:
     walk = _walk(values)
     if walk is not None:
         return _in_order(walk, key, reverse)
+    values = _elements(values)
     if _structure() is None or not isinstance(values, (list, tuple)) or not 1 < len(values) <= _MOST:
         return NotImplemented
     keys = [element if key is None else key(element) for element in values]

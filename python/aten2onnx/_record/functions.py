@@ -12,7 +12,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import _disable_current_modes
 
-from . import grown
+from . import grown, sized
 from .arrays import Array, Elements, array_of, has_array, is_whole, tensor_in, without_arrays
 from .grown import Grown
 from .hashed import hash_of, hash_of_bool
@@ -318,6 +318,7 @@ def _contiguous(tensor: Any, *, memory_format: Any = torch.contiguous_format) ->
 _FUNCTIONS: dict[Any, Any] = {
     **FUNCTIONS,
     **grown.FUNCTIONS,
+    **sized.FUNCTIONS,
     torch.Tensor.contiguous: _contiguous,
     torch.Tensor.__getitem__: _getitem,
     torch.Tensor.__setitem__: _setitem,

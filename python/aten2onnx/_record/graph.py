@@ -46,6 +46,15 @@ _FUNCTIONS: dict[str, Any] = {
 }
 
 
+def _log(a: float) -> float:
+    return math.log(a)
+
+
+# The native library asks for the names of parameters, which `math.log` does not tell.
+_log.__module__, _log.__name__ = "math", "log"
+_FUNCTIONS["log"] = _log
+
+
 class Symbol:
     """Stands for a symbolic number in `meta["val"]`: the native library computes its expression."""
 

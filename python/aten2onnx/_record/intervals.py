@@ -115,6 +115,7 @@ _RULES: dict[str, Callable[..., Interval]] = {
     "add": _sum,
     "sub": lambda a, b: _sum(a, _negative(b)),
     "neg": _negative,
+    "abs": lambda a: _largest(a, _negative(a)) if a != _ANY else (0, None),
     "pos": lambda a: a,
     "mul": _product,
     "floordiv": _quotient,

@@ -15,7 +15,7 @@ class Kind(type):
         return isinstance(value, (cls.real, *cls.others))
 
     def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, cls.real)
+        return issubclass(kind.real if isinstance(kind, Kind) else kind, cls.real)
 
     def __eq__(cls, other: Any) -> bool:
         return other is cls.real or other is cls

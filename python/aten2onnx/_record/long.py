@@ -141,8 +141,25 @@ class Long(list):  # type: ignore[type-arg]
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(index, slice):
+            self._replace(index, value)
+        else:
+            self.set(index, value)
+
+    def __delitem__(self, index: Any) -> None:
+        if isinstance(index, slice):
+            self._replace(index, [])
+        else:
+            self.pop(index)
+
+    def _replace(self, index: slice, values: Any) -> None:
+        """`values[1:3] = others`, of bounds that are known and in their order."""
+        start, stop = index.start or 0, index.stop
+        is_known = index.step in (None, 1) and type(start) is int and start >= 0 and (stop is None or (type(stop) is int and stop >= start))
+        if not is_known:
             raise NoBothSides("several elements of a list of a loop get others", self.line)
-        self.set(index, value)
+        others = self.as_same(values)
+        parts = [*([] if others is None else [others]), *([] if stop is None else [self.sliced(stop, None)])]
+        self.become(self.sliced(None, start).joined(parts))
 
     def __len__(self) -> int:
         return int(self.count)
@@ -172,7 +189,7 @@ def _refused(name: str) -> Any:
     return method
 
 
-for _name in ("index", "remove", "__delitem__", "__mul__", "__rmul__", "__imul__", "__lt__", "__le__", "__gt__", "__ge__"):
+for _name in ("index", "remove", "__mul__", "__rmul__", "__imul__", "__lt__", "__le__", "__gt__", "__ge__"):
     setattr(Long, _name, _refused(_name))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from .assigned import Assignments
 from .matched import Matches
+from .placed import CHANGES
 from .worded import text_parts
 from .yielded import as_list
 
@@ -243,6 +244,8 @@ class _Expressions(ast.NodeTransformer):
         is_zip = isinstance(function, ast.Name) and function.id == "zip" and not node.keywords
         if is_zip and len(node.args) == 1 and isinstance(node.args[0], ast.Starred):
             return _call("unzipped", [function, self.visit(node.args[0].value)], node)
+        if isinstance(function, ast.Attribute) and function.attr == "count" and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
+            return _call("counted", [self.visit(function.value), self.visit(node.args[0])], node)
         if isinstance(function, ast.Attribute) and function.attr == "sort":
             self.generic_visit(node)
             node.func, node.args = _at(ast.Attribute(_name(NAME), "sort_in", ast.Load()), node), [function.value, *node.args]
@@ -250,7 +253,15 @@ class _Expressions(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
-        """`values.extend(others)`: `values` may be as long as a size says after that."""
+        """`values.extend(others)`: `values` may be as long as a size says after that. `values[k].append(x)`, where a number of the file may choose the list."""
+        value = node.value
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in CHANGES and not value.keywords:
+            found = _list_at(value.func.value)
+            if found is not None:
+                container, index, otherwise = found
+                given = ast.Constant(None) if otherwise is None else _lambda(self.visit(otherwise))
+                args: list[ast.expr] = [self.visit(container), self.visit(index), given, ast.Constant(value.func.attr), *map(self.visit, value.args)]
+                return _at(ast.Expr(_call("changed_at", args, node)), node)  # type: ignore[no-any-return]
         self.generic_visit(node)
         value = node.value
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "extend" and isinstance(value.func.value, ast.Name) and len(value.args) == 1:
@@ -343,6 +354,16 @@ class _Expressions(ast.NodeTransformer):
 def _is_chosen(target: ast.AST) -> bool:
     """Whether a number may choose the place that an assignment writes to."""
     return isinstance(target, ast.Subscript) and not isinstance(target.slice, (ast.Slice, ast.Constant, ast.Tuple, ast.UnaryOp))
+
+
+def _list_at(node: ast.expr) -> tuple[ast.expr, ast.expr, ast.expr | None] | None:
+    """Where a list stands that a number may choose: what holds it, its place, and the list that is put there if there is none, as in `lists.setdefault(k, [])`."""
+    if isinstance(node, ast.Subscript) and _is_chosen(node):
+        return node.value, node.slice, None
+    is_default = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setdefault" and len(node.args) == 2
+    if is_default and not isinstance(node.args[0], ast.Constant):  # type: ignore[attr-defined]
+        return node.func.value, node.args[0], node.args[1]  # type: ignore[attr-defined]
+    return None
 
 
 def _is_condition(node: ast.expr) -> bool:
@@ -522,7 +543,7 @@ def _paths(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Attribute) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield from _path(node)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        yield from _path(node.args[0] if node.func.attr in ("sort_in", "set_at", "change_at") and node.args else node.func.value)
+        yield from _path(node.args[0] if node.func.attr in ("sort_in", "set_at", "change_at", "changed_at") and node.args else node.func.value)
     elif isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield from _path(node.value)
 

@@ -25,6 +25,9 @@ class Number:
 
     __slots__ = ("ask", "function", "node", "operands", "value")
 
+    #: The least and the largest size of a dimension of a value, in the run that is made.
+    range_of: Callable[[Any, int], tuple[int | None, int | None]] = staticmethod(lambda value, axis: (0, None))
+
     def __init__(self, value: Any, function: str, operands: tuple[Any, ...], ask: Asked) -> None:
         self.value = value
         self.function = function
@@ -96,7 +99,10 @@ class Number:
         return float(self.ask(self, "float")) if self.function else self.value
 
     def guard_bool(self, file: str = "", line: int = 0) -> bool:
-        return bool(self.ask(self, "bool")) if self.function else bool(self.value)
+        if not self.function:
+            return bool(self.value)
+        asked = self._binary("ne", 0.0, operator.ne) if self.is_float() else self  # a file asks for booleans, and takes integers as such
+        return bool(self.ask(asked, "bool"))
 
     int_, float_, bool_ = guard_int, guard_float, guard_bool
     guard_size_oblivious = guard_or_false = guard_or_true = expect_true = guard_bool
@@ -153,8 +159,26 @@ class Number:
         return self.integer() or self._unary("ceil", math.ceil)
 
     def trunc(self) -> Number:
+        found = self.quotient()
+        if found is None:
+            return self.integer() or self._unary("trunc", math.trunc)
+        a, b = (operand_number(one, self.ask) for one in found)
+        if not b.is_natural():
+            return self._unary("trunc", math.trunc)
+        if a.is_natural():
+            return self.floor()
         # Below zero, the fraction goes the other way.
-        return self.floor() if self.value >= 0 and self.quotient() is not None else self.integer() or self._unary("trunc", math.trunc)
+        above, below = (one.sym_max(0)._binary("floordiv", b, operator.floordiv) for one in (a, a._unary("neg", operator.neg)))
+        return above._binary("sub", below, operator.sub)
+
+    def is_natural(self) -> bool:
+        """Whether it is known to be no less than 0, at all inputs."""
+        from .intervals import interval
+
+        if not self.function:
+            return bool(self.value >= 0)
+        low = interval(self, Number.range_of, {})[0]
+        return low is not None and low >= 0
 
     sym_int = trunc
 
@@ -163,9 +187,7 @@ class Number:
         operands = (a,) if b is None else (a, b)
         return Number(apply(plain(a), plain(b)), function, operands, self.ask)
 
-    def round(self, digits: Any = None) -> Number:
-        if digits is not None:
-            return Number(round(self.guard_float(), plain(digits)), "", (), self.ask)
+    def round(self) -> Number:
         if self.integer() is not None:
             return self.integer()  # type: ignore[return-value]
         if not self.function:

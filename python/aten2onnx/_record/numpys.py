@@ -73,7 +73,7 @@ def function_of(real: Any, own: Any) -> Callable[..., Any]:
             return real(*args, **kwargs)
         if own is None:
             raise Unrecorded(f"the model computes with `np.{name}`, which PyTorch does not have", line_of_model())
-        recorder.has_arrays = True
+        recorder.array_lines.append(line_of_model())
         return own(*map(_operand, args), **{key: _operand(value) for key, value in kwargs.items()})
 
     return function

@@ -261,7 +261,9 @@ def _made(items: list[Item], most: int) -> list[Turned]:
     found = list(_branches(items))
     if len(found) > most:
         help = f"allow them with `max_branches={len(found)}`, or give the dimensions a range in which branches are always the same (`Dim(\"n\", min=8)`)"
-        raise NoBothSides(f"the model has more than {most} branches with both sides (`max_branches`)", found[most].line, help)
+        error = NoBothSides(f"the model has more than {most} branches with both sides (`max_branches`)", found[most].line, help)
+        error.is_limit = True
+        raise error
     return found
 
 

@@ -1,8 +1,9 @@
-"""A write to a place of a list or dictionary that a number or text of the file chooses: `counts[k] += 1`. Each place is written to on a side of a branch."""
+"""A write to a place of a list or dictionary that a number or text of the file chooses: `counts[k] += 1`, `buckets[k].append(x)`. Each place is written to on a side of a branch."""
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -40,11 +41,52 @@ def set_at(structure: Any, container: Any, index: Any, value: Any) -> None:
     if now not in keys and (type(container) is not list or now + len(container) not in keys):
         if type(container) is list:
             raise IndexError("list assignment index out of range")
-        help = f"write all keys before, as in `{{{now!r}: 0}}`, or use a tensor"
-        raise NoBothSides(f"a key that a number or text chooses is new in a dictionary ({now!r})", line_of_model(), help)
+        raise _new_key(now, "0")
     for key in keys:
         test = _test(structure, container, index, key)
         container[key] = structure.chosen(test, lambda: value, partial(container.__getitem__, key))
+
+
+#: Methods that change a list, and whose result is often dropped.
+CHANGES = ("append", "extend", "insert", "clear", "pop", "reverse")
+
+
+def changed_at(structure: Any, container: Any, index: Any, otherwise: Callable[[], Any] | None, method: str, args: tuple[Any, ...]) -> None:
+    """`container[index].append(x)` in lowered code: each list is changed on a side of a branch. `otherwise` makes one that is not there yet."""
+    if isinstance(index, torch.Tensor) and index.numel() == 1 and not structure.recorder.is_fixed(index):
+        index = index.item()
+    is_known = type(container) is list or type(container) in DICTIONARIES
+    if not is_known or not _is_open(structure, index) or len(container) > _MOST:
+        found = structure.item(container, index) if otherwise is None else container.setdefault(index, otherwise())
+        getattr(found, method)(*args)
+        return
+    now: Any = index.now if isinstance(index, Mode) else plain(index)
+    if structure.dry:
+        getattr(container[now], method)(*args)
+        return
+    keys = _keys(container, index)
+    if now not in keys and (type(container) is not list or now + len(container) not in keys):
+        if type(container) is list:
+            raise IndexError("list index out of range")
+        raise _new_key(now, "[]")
+    for key in keys:
+        test = _test(structure, container, index, key)
+        get, set_ = partial(_value_at, container, key), partial(_set_value_at, container, key)
+        structure.branch(test, lambda: getattr(container[key], method)(*args), lambda: None, get, set_)
+
+
+def _value_at(container: Any, key: Any) -> dict[str, Any]:
+    return {"value": container[key]}
+
+
+def _set_value_at(container: Any, key: Any, given: dict[str, Any]) -> None:
+    if "value" in given:
+        container[key] = given["value"]
+
+
+def _new_key(key: Any, value: str) -> NoBothSides:
+    help = f"write all keys before, as in `{{{key!r}: {value}}}`, or use a tensor"
+    return NoBothSides(f"a key that a number or text chooses is new in a dictionary ({key!r})", line_of_model(), help)
 
 
 def _is_open(structure: Any, index: Any) -> bool:
@@ -68,4 +110,4 @@ def _test(structure: Any, container: Any, index: Any, key: Any) -> Any:
     return structure.some(lambda: index == key, lambda: index == key - len(container))
 
 
-__all__ = ["IN_PLACE", "set_at"]
+__all__ = ["CHANGES", "IN_PLACE", "changed_at", "set_at"]

@@ -24,7 +24,7 @@ _IDENTITY = re.compile(r"\btype\([^()]*\) is (not )?list\b")
 class Numbers(Sequence[Any]):
     """`start`, `start + step` and so on, `length` of them. In all else than slices and tensors it is the list of plain numbers."""
 
-    def __init__(self, start: Any, step: int, length: Any) -> None:
+    def __init__(self, start: Any, step: Any, length: Any) -> None:
         self.start, self.step, self.length = start, step, length
 
     def __len__(self) -> int:
@@ -49,8 +49,8 @@ class Numbers(Sequence[Any]):
 
     def plain(self) -> list[int]:
         """The elements. Their number becomes a plain one."""
-        start = int(self.start)
-        return [start + self.step * turn for turn in builtins.range(int(self.length))]
+        start, step = int(self.start), int(self.step)
+        return [start + step * turn for turn in builtins.range(int(self.length))]
 
     def _cut(self, index: slice) -> Numbers | None:
         """A slice whose length does not depend on how it compares with the size."""

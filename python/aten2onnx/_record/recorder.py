@@ -118,11 +118,14 @@ class Recorder(TorchDispatchMode):
         self.open_splits: set[int] = set()
         #: Numbers that an operator asked for as plain ones, by their id: the call has them.
         self.tied: set[int] = set()
+        #: The lines of calls whose numbers were found by their values alone.
+        self.guessed: list[Line | None] = []
         #: Branches that are answered as this says; None if each has the answer of its number.
         self.turns: Turns | None = None
         #: The lines that take a tensor apart along a dimension that may have another size.
         self.walked: list[Line] = []
-        self.has_arrays = False
+        #: The lines that make arrays of what was computed.
+        self.array_lines: list[Line | None] = []
         self.has_empty_masks = False
         self.fills = False
         #: Lines of branches with a tensor of size [0] on one side, and one of more dimensions on the other.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .align import kind_of
-from .alike import FEWEST, FewTurns, Held, TurnOfItems, Unalike
+from .alike import FEWEST, MISSING, FewTurns, Held, TurnOfItems, Unalike
 from .branches import Ask, Carried, Item, Rolled, Step, Turn, made_in, with_values, written_by
 from .join import _Private, like
 from .loops import CHOSEN, Loop
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 aten = torch.ops.aten
 
-_MISSING = object()
 
 
 class Rolling:
@@ -118,7 +117,7 @@ class Rolling:
         after = self._at_place(mine, sequence)
         if after is None:
             after, path = self._by_name(mine, sequence)
-        if after is _MISSING:
+        if after is MISSING:
             raise Unalike("a value comes neither from before the loop nor from the turn before", self.loop.line)
         init = sequence[self.first]
         if path:
@@ -157,15 +156,15 @@ class Rolling:
                     self.held[number].slots, self.held[number].numbers = slots, numbers
                 continue
             return self.roller.reference(after), ("name", name)
-        return _MISSING, ()
+        return MISSING, ()
 
     def _state(self, number: int, name: Any) -> Any:
         """What a name stands for at the begin of a turn."""
-        return self.roller.now(self.loop.states[number].get(name, _MISSING))
+        return self.roller.now(self.loop.states[number].get(name, MISSING))
 
     def _raw(self, number: int, name: Any) -> Any:
         """The same as the turn before has made it."""
-        return self.loop.raw[number].get(name, _MISSING)
+        return self.loop.raw[number].get(name, MISSING)
 
     # The loop.
     def _made(self) -> list[Item]:
@@ -392,7 +391,7 @@ class Rolling:
         inits: list[Any] = []
         for name in names:
             init = self.roller.reference(self._raw(self.first, name))
-            if init is not _MISSING and kind_of(init) == kind_of(mine) and not any(self.is_same(init, one) for one in inits):
+            if init is not MISSING and kind_of(init) == kind_of(mine) and not any(self.is_same(init, one) for one in inits):
                 inits.append(init)
         if mine.device is None and not inits:
             inits = [{int: 0, float: 0.0, bool: False}[mine.dtype]]
@@ -425,7 +424,7 @@ class Rolling:
                 held.reference(mine, self.roller.reference(self._raw(number + 1, name)), ("name", name))
             self._solve_more()
         init = self.roller.reference(self._raw(self.first, name))
-        if init is _MISSING or kind_of(init) != kind_of(mine):
+        if init is MISSING or kind_of(init) != kind_of(mine):
             if default is None:
                 return None
             init = default

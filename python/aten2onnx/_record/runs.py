@@ -25,8 +25,10 @@ from .lights import lightened
 from .loops import Loops
 from .memory import collect_new
 from .nested import intercepted
-from .numbers import plain
+from .numbers import Number, plain
 from .recorder import Recorder
+from .memos import Memo, forgotten
+from .reals import methods_of_numbers
 from .shadows import Changes, shadowed
 from .slots import repeated
 from .state import restored, seed_generators
@@ -62,6 +64,9 @@ class Arguments:
         bounds: The least and largest value of each symbol.
         unstated: Symbols whose least value the user has not given: it is 1, as long as no branch of the model asks for an empty dimension.
         shadows: What the code of the model sees in place of Python's functions.
+        asks_for_classes: Whether that code may ask for the class of a value in a way that these do not answer.
+        caches: Functions that keep results of earlier calls.
+        memos: Attributes that hold nothing in the runs, so that the model makes them anew.
         sums: Symbols that are the sum of two others.
         examples: Sizes of symbols with the leaves that the user gave for them.
         branch_inputs: The same for inputs with which both sides of branches can be run.
@@ -80,6 +85,9 @@ class Arguments:
     bounds: dict[str, tuple[int, int | None]] = field(default_factory=dict)
     unstated: set[str] = field(default_factory=set)
     shadows: Changes = field(default_factory=list)
+    asks_for_classes: bool = False
+    caches: list[Any] = field(default_factory=list)
+    memos: list[Memo] = field(default_factory=list)
     sums: dict[str, tuple[str, str]] = field(default_factory=dict)
     examples: list[tuple[dict[str, int], list[Any]]] = field(default_factory=list)
     branch_inputs: list[tuple[dict[str, int], list[Any]]] = field(default_factory=list)
@@ -211,6 +219,7 @@ def _recorded(
     leaves = arguments.at(sizes)
     with ExitStack() as stack:
         stack.enter_context(restored(model))
+        stack.enter_context(forgotten(arguments.caches, arguments.memos))
         arguments.count += 2
         light = lightened(model, leaves, arguments.count) if is_light else None
         fakes: Fakes | None
@@ -225,6 +234,7 @@ def _recorded(
         recorder.most, recorder.fills = arguments.reach.most, arguments.is_filled
         if light is not None:
             recorder.take_as_unknown(light.tensors)
+        Number.range_of = arguments.range_of  # type: ignore[method-assign,assignment]
         if turns is not None:
             turns.range_of = arguments.range_of
         if turns is not None and turns.lowered:
@@ -238,6 +248,7 @@ def _recorded(
         recorder.watch([*(tensor for _, tensor in named_tensors(model)), *(leaf for leaf in leaves if isinstance(leaf, torch.Tensor))])
         stack.enter_context(shadowed(arguments.shadows))
         stack.enter_context(taken_as_plain())
+        stack.enter_context(methods_of_numbers())
         stack.enter_context(repeated())
         stack.enter_context(noted_texts())
         stack.enter_context(counted())

@@ -132,6 +132,7 @@ def _tie(first: Run, others: list[Run], copies: list[_Copies] | None = None) -> 
         numbers.relate(call.results, [one.results for one in same])
     _check_outputs(first, others, numbers)
     recorder.tied = {id(numbers.questions[0][index].number) for index in numbers.used}
+    recorder.guessed += numbers.guessed
 
 
 def _check_ranks(call: Call, same: list[Call]) -> None:
@@ -259,6 +260,8 @@ class _Tied:
         #: Constants of the call that is compared may be equal to these numbers that were asked for.
         self.doubtful: set[tuple[type, Any]] = set()
         self.used: set[int] = set()
+        #: The lines of calls with numbers that were found by their values alone: how they are computed was not seen.
+        self.guessed: list[Any] = []
         #: The keys of the values of the other runs, by those of the first.
         self.keys: list[dict[int, set[int | None]]] = [{} for _ in questions[1:]]
 
@@ -374,6 +377,7 @@ class _Tied:
             found = _fit([one[index].answer for one in self.questions], values, self.questions[0][index].number)
             if found is not None:
                 self.used.add(index)
+                self.guessed.append(call.line)
                 return found
         raise Parted(f"{where} is the number {mine}, and {values[1]} at other sizes: how it is computed was not recorded", call.line)
 

@@ -21,6 +21,7 @@ import torch
 
 from . import folds, grown
 from .arrays import Array
+from .classes import asks_otherwise, is_instance, is_subclass, type_with
 from .grown import Grown
 from .deques import items_of
 from .functions import item_of
@@ -30,9 +31,10 @@ from .loops import Walkable
 from .numbers import Number, number_of, symbolic
 from .places import is_installed, kind_of_file
 from .ranges import Numbers, list_, lists_ranges
+from .reals import of_math, rounded
 from .recorder import Recorder
 from .slots import Slots
-from .sources import has_line, names_without_use
+from .sources import has_line, names_without_use, text_of
 from .states import UNDEFINED
 from .tensors import Tracked, sizes_of
 from .walks import WALKS
@@ -53,6 +55,8 @@ class _Kind(Kind):
 
 
 def _converted(value: Any, to: type) -> Any:
+    if to is int and isinstance(value, Tracked) and value.is_floating_point() and not value.recorder.is_fixed(value):
+        value = value.to(torch.int64)  # a whole number out of a tensor, with which bodies of branches and loops compute
     value = item_of(value)
     number = number_of(value)
     if number is None:
@@ -64,7 +68,23 @@ def _converted(value: Any, to: type) -> Any:
 
 class int_(metaclass=_Kind):
     real = int
-    others = (torch.SymInt,)
+    others = (torch.SymInt, torch.SymBool)
+
+
+class _Truth(Kind):
+    """The class of `bool` as lowered code sees it: a condition of the file stays one."""
+
+    def __call__(cls, *args: Any) -> Any:
+        recorder = Recorder.current
+        if len(args) != 1 or recorder is None or recorder.structure is None or recorder.structure.dry:
+            return builtins.bool(*args)
+        found = recorder.structure.condition(args[0])
+        return found if type(found) is builtins.bool else symbolic(found)
+
+
+class bool_(metaclass=_Truth):
+    real = bool
+    others = (torch.SymBool,)
 
 
 class float_(metaclass=_Kind):
@@ -131,11 +151,8 @@ def _extreme(name: str) -> Any:
     return extreme
 
 
-def _round(value: Any, digits: Any = None) -> Any:
-    number = number_of(value)
-    if number is None or digits is not None:
-        return builtins.round(value) if digits is None else builtins.round(value, digits)
-    return symbolic(number.round())
+def _round(number: Any, ndigits: Any = None) -> Any:
+    return rounded(number, ndigits)
 
 
 class _Module:
@@ -170,6 +187,8 @@ def _function_of_one(real: Any, method: str, as_float: bool) -> Any:
 def _functions(real: Any, rounds_to_float: bool) -> dict[str, Any]:
     found = {name: _function_of_one(getattr(real, name), f"sym_{name}", False) for name in _OF_REALS if hasattr(real, name)}
     found |= {name: _function_of_one(getattr(real, name), name, rounds_to_float) for name in ("floor", "ceil", "trunc")}
+    if rounds_to_float:
+        found |= {name: _function_of_one(getattr(real, name), "round", True) for name in ("round", "rint", "around")}
     return found
 
 
@@ -200,7 +219,7 @@ def _prod(real: Any) -> Any:
 def _shadow_of(name: str, value: Any) -> Any:
     """What a global name of a module is while a run is recorded; None if it stays."""
     if value is math:
-        return _Module(math, _functions(math, False))
+        return _Module(math, {**_functions(math, False), **of_math()})
     if isinstance(value, ModuleType) and value.__name__ in folds.OF_MODULES:
         return _Module(value, folds.OF_MODULES[value.__name__])
     if id(value) in folds.OF_FUNCTIONS:
@@ -209,6 +228,8 @@ def _shadow_of(name: str, value: Any) -> Any:
     if numpy is not None and value is numpy:
         seen = numpys.Namespace(numpy, numpys.by_torch, {})
         return numpys.Namespace(numpy, numpys.by_torch, {**_functions(seen, True), **_limits(seen), "prod": _prod(seen.prod)})
+    if isinstance(name, str) and value is getattr(math, name, None) and name in of_math():
+        return of_math()[name]
     for real in (math, numpy):
         if real is not None and isinstance(name, str) and value is getattr(real, name, None) and (name in _OF_REALS or name in ("floor", "ceil", "trunc")):
             return _functions(real, real is numpy)[name]
@@ -259,9 +280,11 @@ def _sorted(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
     return found[::-1] if reverse else found
 
 
-_BUILTINS = {"any": _quantified("any"), "all": _quantified("all"), "map": folds.map_, "filter": folds.filter_, "sorted": _sorted, "sum": _sum, "int": int_, "float": float_, "len": _len, "min": _extreme("min"), "max": _extreme("max"), "round": _round, **WALKS}
-#: Code that asks for the class of a number would not know the one above.
-_IDENTITY = re.compile(r"\btype\([^()]*\) (is|is not|in|not in) |dtype\s*=\s*(int|float)\b|\b(to|view|astype|type)\((int|float)\)")
+_BUILTINS = {"any": _quantified("any"), "all": _quantified("all"), "map": folds.map_, "filter": folds.filter_, "sorted": _sorted, "sum": _sum, "int": int_, "float": float_, "bool": bool_, "len": _len, "min": _extreme("min"), "max": _extreme("max"), "round": _round, "isinstance": is_instance, "issubclass": is_subclass, **WALKS}
+#: What stands for classes under their names.
+_SEEN: dict[str, Any] = {"int": int_, "float": float_, "bool": bool_}
+#: PyTorch and NumPy would not know the classes above.
+_GIVEN = {name: re.compile(rf"dtype\s*=\s*{name}\b|\b(to|view|astype|type)\([^()]*\b{name}\)") for name in _SEEN}
 
 
 def _globals_of(model: torch.nn.Module) -> dict[int, dict[str, Any]]:
@@ -370,8 +393,10 @@ def _changes_in(names: dict[str, Any]) -> Changes:
     if known is not None and known[0] is names and known[1] == len(names):
         return known[2]
     file = None if names.get("__file__") is None else str(names["__file__"])
-    left_out = names_without_use(file, _BUILTINS) | (_CLASSES if _asks_for_classes(file) else frozenset())
+    left_out = names_without_use(file, _BUILTINS) | _given_to_others(file)
     changes: Changes = [(names, name, shadow) for name, shadow in _BUILTINS.items() if name not in names and name not in left_out]
+    if "type" not in names and not names_without_use(file, ["type"]):
+        changes.append((names, "type", type_with({kind.real: kind for name, kind in _SEEN.items() if name not in left_out and name not in names})))
     if "list" not in names and lists_ranges(file):
         changes.append((names, "list", list_))
     for name, value in names.items():
@@ -382,6 +407,12 @@ def _changes_in(names: dict[str, Any]) -> Changes:
     if file is not None and is_installed(file):
         _CHANGES[id(names)] = (names, len(names), changes)
     return changes
+
+
+def asks_for_classes(changes: Changes) -> bool:
+    """Whether the model's own code asks for the class of a value in a way in which it would not know the one that is there."""
+    files = {str(file) for names, _, _ in changes if (file := names.get("__file__")) is not None}
+    return any(asks_otherwise(text_of(file)) for file in files if not is_installed(file))
 
 
 @contextmanager
@@ -402,9 +433,6 @@ def shadowed(changes: Changes) -> Iterator[None]:
                 names[name] = value
 
 
-_CLASSES = frozenset(("int", "float"))
-
-
-def _asks_for_classes(file: str | None) -> bool:
-    """Whether the code of a file asks for the class of a number: it would not know the one here."""
-    return file is not None and has_line(file, _IDENTITY)
+def _given_to_others(file: str | None) -> frozenset[str]:
+    """The classes of numbers that the code of a file gives to PyTorch or NumPy as a data type."""
+    return frozenset() if file is None else frozenset(name for name, given in _GIVEN.items() if has_line(file, given))

@@ -91,6 +91,19 @@ def is_same(one: Any, other: Any) -> bool:
     return isinstance(one, FunctionType) or (isinstance(one, (str, bytes, torch.dtype, torch.device, torch.Size, range, slice)) and bool(one == other))
 
 
+def is_attribute(values: Values, name: str) -> bool:
+    """Whether a name is that of an attribute of an object whose attributes have places already."""
+    first, *rest = name.split(".")
+    found = values.get(first, UNDEFINED)
+    for key in rest:
+        if is_tuple(found):
+            return True
+        if not is_object(found):
+            return False
+        found = vars(found).get(key, UNDEFINED)
+    return bool(rest)
+
+
 class Snapshot:
     """What names stand for at one time.
 
@@ -108,7 +121,7 @@ class Snapshot:
         self._copies: list[tuple[Any, Any]] = []
         seen: set[int] = set()
         for name, value in values.items():
-            if not self._is_attribute(name):
+            if not is_attribute(values, name):
                 self._walk((name,), value, seen)
 
     def _walk(self, place: Place, value: Any, seen: set[int]) -> None:
@@ -129,18 +142,6 @@ class Snapshot:
             self.lengths[place] = len(value)
         for key, item in items_of(value):
             self._walk((*place, key), item, seen)
-
-    def _is_attribute(self, name: str) -> bool:
-        """Whether a name is that of an attribute of an object whose attributes have places already."""
-        first, *rest = name.split(".")
-        found = self.values.get(first, UNDEFINED)
-        for key in rest:
-            if is_tuple(found):
-                return True
-            if not is_object(found):
-                return False
-            found = vars(found).get(key, UNDEFINED)
-        return bool(rest)
 
     def restore(self, get: Callable[[], Values], set_: Callable[[Values], None]) -> None:
         """Gives names and what they lead to their values back."""
@@ -240,4 +241,4 @@ def names_of_places(places: Iterator[Place]) -> list[str]:
     return [".".join(map(str, place)) for place in places]
 
 
-__all__ = ["Copies", "UNDEFINED", "Place", "Poison", "Snapshot", "Values", "is_number", "is_number_of", "is_same", "put", "put_copies", "refuse", "value_at"]
+__all__ = ["Copies", "UNDEFINED", "Place", "Poison", "Snapshot", "Values", "is_attribute", "is_number", "is_number_of", "is_same", "put", "put_copies", "refuse", "value_at"]

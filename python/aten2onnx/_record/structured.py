@@ -32,13 +32,13 @@ from .loops import Mark, Walkable
 from .modes import Mode, attribute_by, code_of, codes_in, found_by, is_text
 from .numbers import Number, number_of, plain, symbolic
 from .picked import item_of
-from .placed import IN_PLACE, set_at
+from .placed import IN_PLACE, changed_at, set_at
 from .places import line_of_model
 from .ragged import Table, long_list
 from .ranges import Numbers
 from .recorder import Call, Question, Recorder
 from .slotted import Slotted, is_none, repeated
-from .states import UNDEFINED, Place, Poison, Copies, Snapshot, Values, is_number, refuse
+from .states import UNDEFINED, Place, Poison, Copies, Snapshot, Values, is_attribute, is_number, refuse
 from .tensors import Tracked, Value, scalar_value, sizes_of, symbolic_item
 from .turns import NoBothSides, Turns, check_depth, key_of
 from .walks import rows_of
@@ -196,6 +196,8 @@ class Structure:
     @staticmethod
     def listed(kind: Any, values: Any) -> Any:
         """`list(values)` or `tuple(values)`."""
+        if kind == list and isinstance(values, Numbers) and number_of(values.length) is not None:
+            return Grown(values.tensor(), int, line_of_model())
         if kind not in (list, tuple) or isinstance(values, Numbers):
             return kind(values)
         found = folds.listed(values)
@@ -217,6 +219,10 @@ class Structure:
         container = items_of(container)
         set_at(self, container, index, IN_PLACE[operation](self.item(container, index), value()))
 
+    def changed_at(self, container: Any, index: Any, otherwise: Callable[[], Any] | None, method: str, *args: Any) -> None:
+        """`container[index].append(x)` or `container.setdefault(index, otherwise()).append(x)`, or another method that changes a list."""
+        changed_at(self, items_of(container), index, otherwise, method, args)
+
     def attribute(self, owner: Any, name: Any) -> Any:
         """`getattr(owner, name)`."""
         return attribute_by(self, owner, name) if isinstance(name, Mode) else getattr(owner, name)
@@ -232,20 +238,33 @@ class Structure:
     @staticmethod
     def extended(values: Any, others: Any) -> Any:
         """`values.extend(others)`. Returns what the name stands for then."""
-        others = items_of(others)
+        others = _open_rows(others)
         if type(values) is list and isinstance(others, (Long, Walkable)):
             return values + folds.listed(others)
-        values.extend(others)
+        values.extend(folds.listed(others) if isinstance(others, Walkable) else others)
         return values
 
     @staticmethod
     def added(value: Any, other: Any) -> Any:
         """`value += other`."""
-        other = items_of(other)
-        if type(value) is list and isinstance(other, (Long, Walkable)):
+        other = _open_rows(other) if isinstance(value, list) else items_of(other)
+        if isinstance(value, list) and isinstance(other, (Long, Walkable)):
             return value + folds.listed(other)
         value += other
         return value
+
+    @staticmethod
+    def counted(values: Any, value: Any) -> Any:
+        """`values.count(value)`."""
+        values = items_of(values)
+        if isinstance(values, Walkable):
+            values = folds.listed(values)
+        if isinstance(values, Grown) and values.kind in (int, float, bool):
+            return (values.rows == value).sum().item()
+        if isinstance(values, Long):
+            raise NoBothSides("`count` of a list of a loop", values.line)
+        is_open = type(values) in (list, tuple) and all(map(is_number, values)) and any(number_of(one) is not None for one in (*values, value))
+        return sum((one == value) * 1 for one in values) if is_open else values.count(value)
 
     def repeated_list(self, elements: Any, count: Any) -> Any:
         """`[element] * count`."""
@@ -387,7 +406,7 @@ class Structure:
     def _join(self, question: Question, mine: Values, theirs: Values, blocks: tuple[Block, Block], get: Get, set_: Set, before: Snapshot) -> None:
         """Makes results of what names stand for after both sides."""
         join, self.near = JoinedSides(self, question, blocks, getattr(theirs, "origins", {})), before.leaves
-        found = {name: join.merged(value, theirs.get(name, UNDEFINED), name) for name, value in mine.items()}
+        found = {name: join.merged(value, theirs.get(name, UNDEFINED), name) for name, value in mine.items() if not is_attribute(mine, name)}
         set_({name: value for name, value in found.items() if value is not mine[name]})
         self._mark(BRANCH, RawBranch(question, blocks, join.results), question.line)
 
@@ -658,6 +677,12 @@ class Structure:
     def unzipped(zip_: Any, values: Any) -> Any:
         """`zip(*values)`."""
         return values.unzipped() if isinstance(values, (Slotted, Table)) else zip_(*values)
+
+
+def _open_rows(values: Any) -> Any:
+    """The rows of a tensor as a list, if a size says how many they are."""
+    walk = rows_of(values) if isinstance(values, torch.Tensor) else None
+    return items_of(values) if walk is None or number_of(walk.count) is None else Grown(values, torch.Tensor, line_of_model())
 
 
 def _holds(test: Any) -> bool:

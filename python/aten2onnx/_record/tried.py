@@ -26,7 +26,17 @@ _CALLS = 300
 _CALLS_OF_TRY, _TIMES, _CALLS_OF_ALL = 3_000, 5, 50_000
 
 
-def difference(recorded: Any, model: torch.nn.Module, arguments: Arguments, first: Run, has_conditions: bool) -> str | None:
+class Difference(str):
+    """What a program gives that the model does not.
+
+    Attributes:
+        sizes: Where.
+    """
+
+    sizes: dict[str, int]
+
+
+def difference(recorded: Any, model: torch.nn.Module, arguments: Arguments, first: Run, has_conditions: bool) -> Difference | None:
     """What the program gives that the model does not; None if both agree wherever they were tried. A program with conditions need not be right where a size is 1."""
     if arguments.has_fakes:
         return None
@@ -45,7 +55,9 @@ def difference(recorded: Any, model: torch.nn.Module, arguments: Arguments, firs
                 sizes_seen(recorded, model, args, kwargs, arguments, bound)
             except Differs as error:
                 where = ", ".join(f"{name}={size}" for name, size in sizes.items())
-                return f"at {where or 'other data'}, number {number}: {error}"
+                found = Difference(f"at {where or 'other data'}, number {number}: {error}")
+                found.sizes = sizes
+                return found
             except Exception as error:  # whatever the model raises for inputs that it does not take
                 _log.debug("the model does not run at %s: %s", sizes, error)
                 reach.note(error, sizes)
@@ -91,4 +103,4 @@ def _drawn(leaf: Any, generator: torch.Generator) -> Any:
     return torch.randn(leaf.shape, generator=generator, dtype=torch.float64).to(leaf.device, leaf.dtype)
 
 
-__all__ = ["difference"]
+__all__ = ["Difference", "difference"]

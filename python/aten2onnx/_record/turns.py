@@ -36,6 +36,8 @@ class NoBothSides(Exception):
         self.branch: Any = None
         #: The place of a loop that makes too few turns to compare them.
         self.few: tuple[str, int] | None = None
+        #: Whether there are more branches or runs than are allowed.
+        self.is_limit = False
 
 
 class Unlikely(NoBothSides):

@@ -17,7 +17,7 @@ from .loops import Walkable
 from .numbers import number_of, plain
 from .places import line_of_model
 from .ranges import Numbers, is_listed
-from .recorder import Recorder
+from .recorder import Recorder, Unrecorded
 from .tensors import Tracked, sizes_of
 from .turns import is_unpacked
 
@@ -46,13 +46,13 @@ class _Range(Kind):
         if not any(isinstance(arg, torch.SymInt) for arg in args):
             return builtins.range(*args)
         start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1) if len(args) == 2 else args
-        if isinstance(step, torch.SymInt):
+        if isinstance(step, torch.SymInt) and not _is_natural(step):
             return builtins.range(*args)
         if is_listed():
             return Numbers(start, step, count_of_range(start, stop, step))
         if not _is_rolled():
             return builtins.range(*args)
-        return Walkable(_recorder(), count_of_range(start, stop, step), lambda turn: start + turn * step if step != 1 else turn if isinstance(start, int) and start == 0 else start + turn)
+        return Walkable(_recorder(), count_of_range(start, stop, step), lambda turn: start + turn * step if type(step) is not int or step != 1 else turn if isinstance(start, int) and start == 0 else start + turn)
 
 
 class range_(metaclass=_Range):
@@ -64,10 +64,16 @@ def _recorder() -> Recorder:
     return Recorder.current
 
 
-def count_of_range(start: Any, stop: Any, step: int) -> Any:
-    whole = stop - start if step > 0 else start - stop
-    step = abs(step)
-    count = whole if step == 1 else (whole + step - 1) // step
+def _is_natural(step: Any) -> bool:
+    number = number_of(step)
+    return number is not None and number.is_natural()
+
+
+def count_of_range(start: Any, stop: Any, step: Any) -> Any:
+    is_up = isinstance(step, torch.SymInt) or step > 0
+    whole = stop - start if is_up else start - stop
+    step = step if is_up else -step
+    count = whole if type(step) is int and step == 1 else (whole + step - 1) // step
     number = number_of(count)
     return count if number is not None and number.function == "size" else torch.sym_max(count, 0)
 
@@ -75,6 +81,8 @@ def count_of_range(start: Any, stop: Any, step: int) -> Any:
 def rows_of(value: Any) -> Any:
     """Something that a loop walks over turn by turn; None if it is walked over as always."""
     value = items_of(value)
+    if isinstance(value, Started):
+        return value.rest()
     if isinstance(value, Walkable):
         return value
     if isinstance(value, Long):
@@ -158,8 +166,49 @@ def _reversed(values: Any) -> Any:
     return Walkable(walked.recorder, walked.count, lambda turn: walked.make(walked.count - 1 - turn))
 
 
+class Started(Walkable):
+    """An iterator: what is left of something that a loop can walk over, after its first elements were taken."""
+
+    def __init__(self, walked: Any) -> None:
+        super().__init__(walked.recorder, walked.count, walked.make)
+        self.is_over = False
+
+    def taken(self) -> Any:
+        """The next element."""
+        self._check()
+        found, make = self.make(0), self.make
+        self.count, self.make = self.count - 1, lambda turn: make(turn + 1)  # type: ignore[method-assign]
+        return found
+
+    def rest(self) -> Walkable:
+        """All other elements. There is none after them."""
+        self._check()
+        self.is_over = True
+        return Walkable(self.recorder, self.count, self.make)
+
+    def _check(self) -> None:
+        if self.is_over:
+            raise Unrecorded("an iterator is read again after a loop has walked over it", line_of_model())
+
+    def __iter__(self) -> Any:
+        return builtins.iter(self.rest())
+
+
+def _started(values: Any, *rest: Any) -> Any:
+    walked = None if rest else rows_of(values)
+    return builtins.iter(values, *rest) if walked is None else Started(walked)
+
+
+def _next(values: Any, *default: Any) -> Any:
+    if not isinstance(values, Started):
+        return builtins.next(values, *default)
+    if default:
+        raise Unrecorded("`next` of an iterator has a value for where there is no element", line_of_model())
+    return values.taken()
+
+
 #: What a model sees under these names while it is recorded.
-WALKS = {"range": range_, "enumerate": _enumerate, "zip": _zip, "reversed": _reversed}
+WALKS = {"range": range_, "enumerate": _enumerate, "zip": _zip, "reversed": _reversed, "iter": _started, "next": _next}
 
 
 # Functions of PyTorch.

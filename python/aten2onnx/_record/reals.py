@@ -1,0 +1,218 @@
+"""Functions of Python's `math`, and methods of its numbers, that are expressions of those that a file computes: `math.log10(n)`, `n.bit_length()`, `round(x, 2)`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from .numbers import number_of, symbolic
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+def _ln(x: Any) -> Any:
+    number = number_of(x)
+    return math.log(x) if number is None else symbolic(number.sym_log())  # type: ignore[attr-defined]
+
+
+def _chosen(condition: Any, yes: Any, no: Any) -> Any:
+    number = number_of(condition)
+    return (yes if condition else no) if number is None else symbolic(number.sym_ite(yes, no))
+
+
+def _float(x: Any) -> Any:
+    return x * 1.0
+
+
+def _nearest(x: Any) -> Any:
+    number = number_of(x)
+    return round(x) if number is None else symbolic(number.round())
+
+
+def _log(x: Any, base: Any = None) -> Any:
+    return _ln(x) if base is None else _ln(x) / _ln(base)
+
+
+def _log10(x: Any) -> Any:
+    """The powers of ten have whole logarithms."""
+    found = _ln(x) / math.log(10)
+    near = _nearest(found)
+    return _chosen(10.0**near == x, _float(near), found)
+
+
+def _log1p(x: Any) -> Any:
+    """What `1 + x` loses of a small `x` is the same in its logarithm and beside it."""
+    more = x + 1.0
+    kept = more - 1.0
+    return _chosen(kept == 0.0, _float(x), _ln(more) * x / _chosen(kept == 0.0, 1.0, kept))
+
+
+def _whole_root(x: Any) -> Any:
+    number = number_of(x)
+    return math.isqrt(x) if number is None else symbolic(number.sym_sqrt().floor())  # type: ignore[attr-defined]
+
+
+def _fmod(x: Any, y: Any) -> Any:
+    """The remainder has the sign of the first."""
+    rest = abs(x) % abs(y)
+    return _float(_chosen(x < 0, -rest, rest))
+
+
+def _hypot(*sides: Any) -> Any:
+    total = sum(side * side for side in sides)
+    number = number_of(total)
+    return math.sqrt(total) if number is None else symbolic(number.sym_sqrt())  # type: ignore[attr-defined]
+
+
+def _copysign(x: Any, y: Any) -> Any:
+    size = _float(abs(x))
+    if number_of(y) is None:
+        return size if math.copysign(1, y) > 0 else -size
+    return _chosen(y < 0, -size, size)
+
+
+def _comb(n: Any, k: Any) -> Any:
+    if not isinstance(k, int) or not 0 <= k <= 4:
+        return math.comb(n, k)
+    chosen = 1
+    for less in range(k):
+        chosen = chosen * (n - less)
+    return chosen // math.factorial(k)
+
+
+#: Functions of `math`, by name.
+_OF_MATH: dict[str, Callable[..., Any]] = {
+    "log": _log,
+    "log10": _log10,
+    "log1p": _log1p,
+    "isqrt": _whole_root,
+    "fmod": _fmod,
+    "hypot": _hypot,
+    "copysign": _copysign,
+    "comb": _comb,
+    "pow": lambda x, y: _float(x) ** _float(y),
+    "exp2": lambda x: 2.0**x,
+    "degrees": lambda x: x * (180 / math.pi),
+    "radians": lambda x: x * (math.pi / 180),
+}
+
+
+def _or_real(real: Callable[..., Any], own: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *args: own(*args) if any(isinstance(arg, _SYMBOLIC) for arg in args) else real(*args)
+
+
+def of_math() -> dict[str, Callable[..., Any]]:
+    """The functions of `math`, for numbers that remember and for all others."""
+    return {name: _or_real(getattr(math, name), own) for name, own in _OF_MATH.items() if hasattr(math, name)}
+
+
+def rounded(value: Any, digits: Any = None) -> Any:
+    """`round` of a number that remembers: half goes to the even neighbour."""
+    number = number_of(value)
+    if number is None:
+        return round(value) if digits is None else round(value, digits)
+    if digits is None:
+        return symbolic(number.round())
+    digits = int(digits)
+    if number.is_float():
+        return _with_decimals(value, digits) if digits > 0 else _to_power(value, 10**-digits)
+    return value if digits >= 0 else _nearest(value / 10**-digits) * 10**-digits
+
+
+def _with_decimals(x: Any, digits: int) -> Any:
+    """Python rounds the exact number. What the product loses of it says which way a half goes."""
+    power = 10.0**digits
+    y = x * power
+    down = _floor(y)
+    rest, lost = y - down, _lost(x, power, y)
+    is_odd = down % 2 == 1
+    up = _chosen(rest > 0.5, 1, _chosen(rest == 0.5, _chosen(lost > 0.0, 1, _chosen(lost == 0.0, _chosen(is_odd, 1, 0), 0)), 0))
+    return (down + up) / power
+
+
+def _floor(x: Any) -> Any:
+    number = number_of(x)
+    return math.floor(x) if number is None else symbolic(number.floor())
+
+
+def _lost(x: Any, y: float, product: Any) -> Any:
+    """What the product of two numbers lost when it was rounded (Dekker)."""
+    (a, b), (c, d) = _halves(x), _halves(y)
+    return ((a * c - product) + a * d + b * c) + b * d
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    """Two numbers of 26 bits whose sum a number is."""
+    wide = x * 134217729.0
+    high = wide - (wide - x)
+    return high, x - high
+
+
+def _to_power(x: Any, power: int) -> Any:
+    """The nearest multiple of a power of ten. Only a whole number is halfway between two."""
+    down = _floor(x)
+    if power == 1:
+        return _float(_nearest(x))
+    return _float(_chosen(x == down, _nearest(down / power), (down + power // 2) // power) * power)
+
+
+def _bit_length(n: Any) -> Any:
+    """The nearest whole logarithm is that of a power of two that is near: it is compared with the number."""
+    size = abs(n)
+    number = number_of(torch.sym_max(size, 1))
+    near = 0 if number is None else symbolic(number.sym_log2().round())  # type: ignore[attr-defined]
+    return near + _chosen((1 << near) <= size, 1, 0)
+
+
+def _divmod(a: Any, b: Any) -> Any:
+    return a // b, a % b
+
+
+def _as_type(number: Any, kind: Any) -> Any:
+    """`astype` of a number of NumPy."""
+    is_whole = issubclass(kind, int) or "int" in getattr(kind, "__name__", "")
+    found = number_of(number)
+    if found is None:
+        return kind(number)
+    return symbolic(found.trunc() if is_whole else found.sym_float())
+
+
+_METHODS: dict[Any, dict[str, Any]] = {
+    torch.SymInt: {
+        "__divmod__": _divmod,
+        "__rdivmod__": lambda b, a: _divmod(a, b),
+        "__invert__": lambda n: -n - 1,
+        "bit_length": _bit_length,
+        "astype": _as_type,
+    },
+    torch.SymFloat: {
+        "__divmod__": _divmod,
+        "__rdivmod__": lambda b, a: _divmod(a, b),
+        "__round__": rounded,
+        "astype": _as_type,
+    },
+}
+
+
+@contextmanager
+def methods_of_numbers() -> Iterator[None]:
+    """While the block runs, PyTorch's numbers have methods that Python's have."""
+    before = [(kind, name, vars(kind).get(name)) for kind, methods in _METHODS.items() for name in methods]
+    for kind, methods in _METHODS.items():
+        for name, method in methods.items():
+            setattr(kind, name, method)
+    try:
+        yield
+    finally:
+        for kind, name, method in before:
+            if method is None:
+                delattr(kind, name)
+            else:
+                setattr(kind, name, method)
+
+
+__all__ = ["methods_of_numbers", "of_math", "rounded"]
