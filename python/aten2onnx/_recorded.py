@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -17,6 +16,7 @@ from ._live import LiveProgram, absent
 from ._native import Program, Rules
 from ._ones import HELP
 from ._serialized import output_names
+from ._tried_out import another, try_guesses, try_out
 from ._weights import OutsideWeights
 
 _log = logging.getLogger(__name__)
@@ -30,9 +30,6 @@ ROUNDS = 8
 
 #: So many inputs are tried for both sides of branches, and so many runs find them, where dimensions are left to the model: with all of them, and with some.
 TRIES_OF_ALL, TRIES, RUNS = 8, 2, 16
-
-#: Two results without elements, the first of the file.
-_EMPTY_OF_ANOTHER_TYPE = re.compile(r"is torch\.(\w+)\[0\], and torch\.(\w+)\[0\]")
 
 _ONES = f"a dynamic dimension has the size 1 in the example: {HELP}"
 
@@ -440,51 +437,15 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             error.help = _ONES
         raise
     if both.lowered or both.lines or both.rolled or runs[0].recorder.array_lines:  # branches without results, too: what Python remembers of them may be many
-        _try_out(recorded, model, arguments, runs[0], both, kept)
-    elif runs[0].recorder.guessed or arguments.asks_for_classes or wanted.forgets:
-        _try_guesses(recorded, model, arguments, runs[0], kept)
+        try_out(recorded, model, arguments, runs[0], both, kept)
+    elif runs[0].recorder.guessed or arguments.asked_classes or wanted.forgets:
+        try_guesses(recorded, model, arguments, runs[0], kept)
     if wanted.keep_results and not arguments.has_fakes:
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]
         recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []
     check_branch_inputs(wanted.branch_inputs, both)
     notes += empty_notes + branch_notes(both) + _caught_notes(runs[0].recorder.calls) + _ranked_notes(runs[0].recorder.ranked)
     return Captured(live, notes, done, bool(kept), len(both.rolled))
-
-
-def _try_out(recorded: Any, model: Any, arguments: Any, first: Any, both: Any, conditions: list[str]) -> None:
-    """Compares a program with branches or loops with the model at other sizes and data.
-
-    Raises:
-        OpenBranch: It gives other results.
-    """
-    from ._record.tried import difference
-
-    found = difference(recorded, model, arguments, first, bool(conditions))
-    if found is not None:
-        error = _another(found, both)
-        lines = [line for line in first.recorder.array_lines if line is not None]
-        raise error if error.place or not lines else _array_error(found, lines)
-
-
-def _try_guesses(recorded: Any, model: Any, arguments: Any, first: Any, conditions: list[str]) -> None:
-    """Compares a program with numbers that were found by their values alone, or whose model asks for classes that are others in a run, with the model.
-
-    Raises:
-        CaptureError: It gives other results.
-    """
-    from ._record.tried import difference
-
-    found = difference(recorded, model, arguments, first, bool(conditions))
-    if found is None:
-        return
-    lines = [line for line in first.recorder.guessed if line is not None]
-    place = [str(line) for line in lines[:1]]
-    if lines:
-        message, help = f"how a number is computed was not recorded: `{lines[0].text}` ({found})", "compute it with Python's operators, or with functions of `math`"
-    else:
-        message = f"the model asks for the class of a value, and does something else for that of a recording ({found})"
-        help = "ask with `isinstance`, or with `type(x) is int`"
-    raise CaptureError(message, place=place, source_line=place[0] if place else None, help=help)
 
 
 def _caught_notes(calls: list[Any]) -> list[str]:
@@ -501,24 +462,6 @@ def _ranked_notes(lines: list[Any]) -> list[str]:
     return [what.format(line.text, line) for line in dict.fromkeys(line for line in lines if line is not None)]
 
 
-def _array_error(found: str, lines: list[Any]) -> CaptureError:
-    """The error of a program without branches or loops whose arrays are not those of NumPy."""
-    place = [str(line) for line in dict.fromkeys(lines)]
-    message = f"the model computes with NumPy, which is recorded as torch._numpy and gives something else here: `{lines[0].text}` ({found})"
-    return CaptureError(message, place=place, source_line=place[0], help="compute with tensors: functions of torch in place of those of NumPy")
-
-
-def _another(found: str, both: Any) -> OpenBranch:
-    """The error of a program with branches or loops that gives other results than the model."""
-    lines = [made.line for made in (*both.rolled, *both.made)]
-    error = branch_error(f"the branches and loops of the model are another program at other inputs ({found})", lines[0] if lines else None, ())
-    error.is_another, error.at_sizes = True, getattr(found, "sizes", None)  # type: ignore[attr-defined]
-    kinds = _EMPTY_OF_ANOTHER_TYPE.search(found)
-    if kinds is not None and kinds[1] != kinds[2]:
-        error.help = f"PyTorch gives a tensor of an empty list the type {kinds[2]}: write the type where the list becomes a tensor, as in `torch.tensor(places, dtype=torch.{kinds[1]})`"
-    return error
-
-
 def _add_example(recorded: Any, model: Any, arguments: Any, args: tuple[Any, ...], kwargs: dict[str, Any], both: Any) -> None:
     """Adds a run of the program at the example, which was recorded at larger sizes than 1, or at those where all sides of branches run. The native library holds its
     sizes against them.
@@ -532,7 +475,7 @@ def _add_example(recorded: Any, model: Any, arguments: Any, args: tuple[Any, ...
         recorded.observed.append((dict(arguments.sizes), sizes_seen(recorded, model, args, kwargs, arguments)))
     except Differs as error:
         if both is not None:
-            raise _another(f"at the example: {error}", both) from error
+            raise another(f"at the example: {error}", both) from error
         raise CaptureError(f"the model was recorded with larger sizes in place of 1, and is another one at the example: {error}", help=_ONES) from error
 
 

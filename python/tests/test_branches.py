@@ -339,7 +339,7 @@ def test_verification_takes_both_sides(monkeypatch) -> None:
     """A side that is wrong is found, though the example takes the other one."""
     from aten2onnx import _recorded
 
-    monkeypatch.setattr(_recorded, "_try_out", lambda *args: None)
+    monkeypatch.setattr(_recorded, "try_out", lambda *args: None)
     swap_a_side(monkeypatch)
     assert X.sum() > 0
     with pytest.raises(aten2onnx.VerificationError):
@@ -571,7 +571,7 @@ def test_branches_that_depend_on_one_another_are_found(monkeypatch) -> None:
     from aten2onnx import _recorded
     from aten2onnx._record import paths
 
-    monkeypatch.setattr(_recorded, "_try_out", lambda *args: None)
+    monkeypatch.setattr(_recorded, "try_out", lambda *args: None)
     monkeypatch.setattr(paths, "holds", lambda path, explorer: True)
     model = Flag().eval()
     program = aten2onnx.export(model, (torch.randn(3, 4), -torch.ones(4)), dynamic_shapes={"x": {0: "n"}, "c": {}}, capture="record")

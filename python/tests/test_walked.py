@@ -97,6 +97,23 @@ class Popped(nn.Module):
         return torch.tensor(out + places)
 
 
+class Flags(nn.Module):
+    """`a or b` and `a and b` as values, and booleans that are counted."""
+
+    def forward(self, x):
+        flag, count, last, h = False, 0, 0, torch.zeros(4)
+        for place, row in enumerate(x):
+            flag = flag or bool(row.sum() > 1)
+            count += bool(row[0] > 0)
+            count += int(bool(row[1] > 0) and flag)
+            last = int(row[2] > 0) * place or last
+            ready = count < 5 and row.mean() > 0
+            if ready:
+                h = h + row
+        kept = [row for row in x if row.sum() > 0] or [x[-1] * 0]
+        return x * (2 if flag else 1), count, last, h, torch.stack(kept).sum(0)
+
+
 class Chunks(nn.Module):
     """All have three rows at the example and at its multiples."""
 
@@ -105,7 +122,7 @@ class Chunks(nn.Module):
         return torch.stack([chunk.mean(0) for chunk in chunks]), chunks[-1], len(chunks)
 
 
-@pytest.mark.parametrize("kind", [First, Numbered, OfList, Counted, Votes, Window, Tiles, Steps, Popped, Chunks])
+@pytest.mark.parametrize("kind", [First, Numbered, OfList, Counted, Votes, Window, Tiles, Steps, Popped, Flags, Chunks])
 def test_the_same_as_in_python(kind):
     model = kind().eval()
     program = aten2onnx.export(model, (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")

@@ -25,7 +25,7 @@ from .paths import Both, GapAtEmpty, recorded_both
 from .recorder import Unrecorded
 from .runs import Arguments, Run, first_sizes, recorded as run_once, sizes_apart, sizes_to_try, sizes_together, summed
 from .same import Parted, same_but_for_copies, takes_other_side, united
-from .shadows import asks_for_classes, shadows_of
+from .shadows import asked_for_classes, shadows_of
 from .steady import check_steady, kept_generators
 from .turns import NoBothSides, Turns
 from .work import is_heavy, is_long
@@ -95,7 +95,7 @@ def capture(
     arguments.examples = [example_of(model, (given.args, given.kwargs), arguments, *example) for example in given.examples]
     arguments.branch_inputs = [example_of(model, (given.args, given.kwargs), arguments, *example, "branch_inputs") for example in given.branch_inputs]
     arguments.shadows = shadows_of(model)
-    arguments.asks_for_classes = asks_for_classes(arguments.shadows)
+    arguments.asked_classes = asked_for_classes(arguments.shadows)
     arguments.caches = caches_of(model, [names for names, _, _ in arguments.shadows])
     if given.forgets:
         clear(arguments.caches)

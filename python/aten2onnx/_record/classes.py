@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import re
 import sys
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ from .arrays import Array
 from .kinds import Kind
 from .numbers import number_of
 from .ranges import Numbers
+from .sources import text_of
 from .tensors import Tracked
 
 #: What arrays are instances of as a model sees it.
@@ -72,12 +74,13 @@ def type_with(seen: dict[type, type]) -> type:
 
 
 #: Code that asks for a class in a way that nothing here answers.
-_ASKED = re.compile(r"\.__class__\s*(\)|,|is\b|in\b|not\b|==|!=|\])|\bsingledispatch|^\s*case\s.*\b(int|float|bool)\(")
+_ASKED = re.compile(r"\.__class__\s*(\)|,|is\b|in\b|not\b|==|!=|\])|^\s*@.*\bsingledispatch|^\s*case\s.*\b(int|float|bool)\(")
 
 
-def asks_otherwise(text: str) -> bool:
-    """Whether the code of a file asks for the class of a value in a way that is not seen, as `n.__class__ is int` does."""
-    return _ASKED.search(text) is not None
+@lru_cache(maxsize=256)
+def lines_that_ask(file: str) -> tuple[str, ...]:
+    """The places in a file whose code asks for the class of a value in a way that is not seen, as `n.__class__ is int` does."""
+    return tuple(f'File "{file}", line {number}' for number, line in enumerate(text_of(file).splitlines(), 1) if _ASKED.search(line))
 
 
-__all__ = ["asks_otherwise", "class_of", "is_instance", "is_subclass", "type_with"]
+__all__ = ["lines_that_ask", "class_of", "is_instance", "is_subclass", "type_with"]

@@ -188,7 +188,10 @@ class _Expressions(ast.NodeTransformer):
         return _call("chosen", [test, _lambda(self.visit(node.body)), _lambda(self.visit(node.orelse))], node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        return self._condition(node) if all(map(_is_condition, node.values)) else self.generic_visit(node)
+        if all(map(_is_condition, node.values)):
+            return self._condition(node)
+        self.generic_visit(node)
+        return _call("last" if isinstance(node.op, ast.And) else "first", [_lambda(value) for value in node.values], node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         if len(node.ops) > 1 and all(isinstance(middle, (ast.Name, ast.Constant)) for middle in node.comparators[:-1]):

@@ -17,6 +17,7 @@ import torch
 from .containers import DICTIONARIES
 from .places import is_installed, kind_of_file, nodes_of
 
+_Cached = type(lru_cache(lambda: None))
 #: An attribute that is no memo in a run: nothing is there.
 _NOTHING = object()
 
@@ -33,7 +34,7 @@ def caches_of(model: torch.nn.Module, namespaces: Iterable[dict[str, Any]]) -> l
     """The functions with a cache among the names that the model's own code has, and the methods of its modules."""
     own = [names for names in namespaces if not is_installed(str(names.get("__file__")))]
     classes = [vars(base) for kind in {type(module) for module in model.modules()} for base in kind.__mro__ if not base.__module__.startswith("torch.")]
-    found = {id(value): value for names in (*own, *classes) for value in list(names.values()) if hasattr(value, "cache_clear") and hasattr(value, "cache_info")}
+    found = {id(value): value for names in (*own, *classes) for value in list(names.values()) if isinstance(value, _Cached)}
     return list(found.values())
 
 

@@ -64,7 +64,7 @@ class Arguments:
         bounds: The least and largest value of each symbol.
         unstated: Symbols whose least value the user has not given: it is 1, as long as no branch of the model asks for an empty dimension.
         shadows: What the code of the model sees in place of Python's functions.
-        asks_for_classes: Whether that code may ask for the class of a value in a way that these do not answer.
+        asked_classes: Where that code may ask for the class of a value in a way that these do not answer.
         caches: Functions that keep results of earlier calls.
         memos: Attributes that hold nothing in the runs, so that the model makes them anew.
         sums: Symbols that are the sum of two others.
@@ -85,7 +85,7 @@ class Arguments:
     bounds: dict[str, tuple[int, int | None]] = field(default_factory=dict)
     unstated: set[str] = field(default_factory=set)
     shadows: Changes = field(default_factory=list)
-    asks_for_classes: bool = False
+    asked_classes: list[str] = field(default_factory=list)
     caches: list[Any] = field(default_factory=list)
     memos: list[Memo] = field(default_factory=list)
     sums: dict[str, tuple[str, str]] = field(default_factory=dict)

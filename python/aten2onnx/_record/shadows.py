@@ -21,7 +21,7 @@ import torch
 
 from . import folds, grown
 from .arrays import Array
-from .classes import asks_otherwise, is_instance, is_subclass, type_with
+from .classes import is_instance, is_subclass, lines_that_ask, type_with
 from .grown import Grown
 from .deques import items_of
 from .functions import item_of
@@ -34,7 +34,7 @@ from .ranges import Numbers, list_, lists_ranges
 from .reals import of_math, rounded
 from .recorder import Recorder
 from .slots import Slots
-from .sources import has_line, names_without_use, text_of
+from .sources import has_line, names_without_use
 from .states import UNDEFINED
 from .tensors import Tracked, sizes_of
 from .walks import WALKS
@@ -409,10 +409,10 @@ def _changes_in(names: dict[str, Any]) -> Changes:
     return changes
 
 
-def asks_for_classes(changes: Changes) -> bool:
-    """Whether the model's own code asks for the class of a value in a way in which it would not know the one that is there."""
-    files = {str(file) for names, _, _ in changes if (file := names.get("__file__")) is not None}
-    return any(asks_otherwise(text_of(file)) for file in files if not is_installed(file))
+def asked_for_classes(changes: Changes) -> list[str]:
+    """Where the model's own code asks for the class of a value in a way in which it would not know the one that is there."""
+    files = dict.fromkeys(str(file) for names, _, _ in changes if (file := names.get("__file__")) is not None)
+    return [place for file in files if not is_installed(file) for place in lines_that_ask(file)]
 
 
 @contextmanager

@@ -143,6 +143,25 @@ class Structure:
             return value in container
         return self.some(*(partial(lambda item: value == item, item) for item in container))
 
+    def first(self, *looks: Callable[[], Any]) -> Any:
+        """`a or b` as a value."""
+        return self._value(looks, True)
+
+    def last(self, *looks: Callable[[], Any]) -> Any:
+        """`a and b` as a value."""
+        return self._value(looks, False)
+
+    def _value(self, looks: tuple[Callable[[], Any], ...], ends: bool) -> Any:
+        """The first value that holds or does not, as `ends` says, or the last one."""
+        value, rest = looks[0](), looks[1:]
+        if not rest:
+            return value
+        test = self.condition(value)
+        if type(test) is bool:
+            return value if test is ends else self._value(rest, ends)
+        sides = (lambda: value, lambda: self._value(rest, ends))
+        return self.chosen(symbolic(test), *(sides if ends else sides[::-1]))
+
     def _series(self, looks: tuple[Callable[[], Any], ...], going: bool) -> Any:
         """`and`, or `or`: conditions until one of them is not `going`."""
         for place, look in enumerate(looks):
@@ -250,6 +269,9 @@ class Structure:
         other = _open_rows(other) if isinstance(value, list) else items_of(other)
         if isinstance(value, list) and isinstance(other, (Long, Walkable)):
             return value + folds.listed(other)
+        condition = number_of(other)
+        if condition is not None and condition.is_bool() and is_number(value):  # one of Python's booleans is 0 or 1
+            other = symbolic(condition.sym_ite(1, 0))
         value += other
         return value
 

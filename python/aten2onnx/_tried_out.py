@@ -1,0 +1,71 @@
+"""Holds a recorded program against the model at other sizes and data, and says what is another one there."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ._branches import OpenBranch
+from ._decided import branch_error
+from ._errors import CaptureError
+
+#: Two results without elements, the first of the file.
+_EMPTY_OF_ANOTHER_TYPE = re.compile(r"is torch\.(\w+)\[0\], and torch\.(\w+)\[0\]")
+
+
+def try_out(recorded: Any, model: Any, arguments: Any, first: Any, both: Any, conditions: list[str]) -> None:
+    """Compares a program with branches or loops with the model at other sizes and data.
+
+    Raises:
+        OpenBranch: It gives other results.
+    """
+    from ._record.tried import difference
+
+    found = difference(recorded, model, arguments, first, bool(conditions))
+    if found is not None:
+        error = another(found, both)
+        lines = [line for line in first.recorder.array_lines if line is not None]
+        raise error if error.place or not lines else _array_error(found, lines)
+
+
+def try_guesses(recorded: Any, model: Any, arguments: Any, first: Any, conditions: list[str]) -> None:
+    """Compares a program with numbers that were found by their values alone, or whose model asks for classes that are others in a run, with the model.
+
+    Raises:
+        CaptureError: It gives other results.
+    """
+    from ._record.tried import difference
+
+    found = difference(recorded, model, arguments, first, bool(conditions))
+    if found is None:
+        return
+    lines = [line for line in first.recorder.guessed if line is not None]
+    place = [str(line) for line in lines[:1]]
+    if lines:
+        message, help = f"how a number is computed was not recorded: `{lines[0].text}` ({found})", "compute it with Python's operators, or with functions of `math`"
+    else:
+        place = arguments.asked_classes[:1]
+        message = f"the model asks for the class of a value, and does something else for that of a recording ({found})"
+        help = "ask with `isinstance`, or with `type(x) is int`"
+    raise CaptureError(message, place=place, source_line=place[0] if place else None, help=help)
+
+
+def _array_error(found: str, lines: list[Any]) -> CaptureError:
+    """The error of a program without branches or loops whose arrays are not those of NumPy."""
+    place = [str(line) for line in dict.fromkeys(lines)]
+    message = f"the model computes with NumPy, which is recorded as torch._numpy and gives something else here: `{lines[0].text}` ({found})"
+    return CaptureError(message, place=place, source_line=place[0], help="compute with tensors: functions of torch in place of those of NumPy")
+
+
+def another(found: str, both: Any) -> OpenBranch:
+    """The error of a program with branches or loops that gives other results than the model."""
+    lines = [made.line for made in (*both.rolled, *both.made)]
+    error = branch_error(f"the branches and loops of the model are another program at other inputs ({found})", lines[0] if lines else None, ())
+    error.is_another, error.at_sizes = True, getattr(found, "sizes", None)  # type: ignore[attr-defined]
+    kinds = _EMPTY_OF_ANOTHER_TYPE.search(found)
+    if kinds is not None and kinds[1] != kinds[2]:
+        error.help = f"PyTorch gives a tensor of an empty list the type {kinds[2]}: write the type where the list becomes a tensor, as in `torch.tensor(places, dtype=torch.{kinds[1]})`"
+    return error
+
+
+__all__ = ["another", "try_guesses", "try_out"]
