@@ -20,6 +20,7 @@ import logging
 import os
 import platform
 import random
+import re
 import statistics
 import sys
 import tempfile
@@ -78,6 +79,8 @@ def written(way: str, kind: str | None, made: Made, folder: Path) -> Path:
     elif way == OPTIMIZER:
         if kind is None:
             raise ValueError("it does not know the type")
+        if not (folder / f"{WAYS.index(TORCH)}.onnx").exists():
+            raise ValueError(f"there is no file of {TORCH}")
         from onnxruntime.transformers import optimizer
 
         optimizer.optimize_model(str(folder / f"{WAYS.index(TORCH)}.onnx"), model_type=kind).save_model_to_file(str(path))
@@ -89,6 +92,12 @@ def written(way: str, kind: str | None, made: Made, folder: Path) -> Path:
 def takes_any_number(model: torch.nn.Module) -> bool:
     """Whether `forward` is declared with `*given`, whose dynamic dimensions are given as one tuple."""
     return bool(model.forward.__code__.co_flags & 4)
+
+
+def reason(error: Exception) -> str:
+    """The first line of an error, without colours."""
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip().splitlines()
+    return lines[0][:80] if lines else type(error).__name__
 
 
 def kernels_outside(session: Callable[[], None], profile: Callable[[], str]) -> float:
@@ -127,7 +136,7 @@ def compared(name: str, folder: Path, threads: int) -> dict[str, File | str]:
             again = onnxruntime.InferenceSession(path, profiled, providers=["CPUExecutionProvider"])
             file.outside = kernels_outside(lambda: again.run(None, feeds), again.end_profiling)
         except Exception as error:  # noqa: BLE001: what another exporter raises may be anything.
-            found[way] = str(error).strip().splitlines()[0][:80] if str(error).strip() else type(error).__name__
+            found[way] = reason(error)
             continue
         found[way] = file
         runs[way] = lambda session=session, feeds=feeds: session.run(None, feeds)

@@ -28,3 +28,18 @@ def test_zeros_before_a_pool_count(opset, options) -> None:
     torch.testing.assert_close(program(x)[0], PadAndPool(**options)(x))
     operators = [node.op_type for node in program.model_proto.graph.node]
     assert "MaxPool" in operators or "ReduceMax" in operators
+
+
+class TransposedTimesVector(nn.Module):
+    """ONNX Runtime would fuse the transposition with the product, and then read the vector wrong."""
+
+    def forward(self, x, stack, v):
+        products = [x.t() @ v, torch.mv(2 * x.t(), v), torch.addmv(v[:3], x.t(), v), stack.transpose(1, 2) @ v, stack.half().transpose(1, 2).float() @ v]
+        return [*products, v @ x, x @ v[:3]]
+
+
+@pytest.mark.parametrize("opset", [9, 13, 18, 24])
+def test_a_transposed_matrix_is_multiplied_by_a_vector(opset) -> None:
+    inputs = (torch.randn(5, 3), torch.randn(2, 5, 4), torch.randn(5))
+    program = aten2onnx.export(TransposedTimesVector(), inputs, opset_version=opset)
+    torch.testing.assert_close(list(program(*inputs)), TransposedTimesVector()(*inputs))
