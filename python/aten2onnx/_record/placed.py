@@ -36,13 +36,7 @@ def set_at(structure: Any, container: Any, index: Any, value: Any) -> None:
         return
     if len(container) > _MOST:
         raise NoBothSides(f"a number or text chooses among more than {_MOST} places that are written to", line_of_model(), "write to a tensor: `counts[k] += 1`")
-    keys = _keys(container, index)
-    now: Any = index.now if isinstance(index, Mode) else plain(index)
-    if now not in keys and (type(container) is not list or now + len(container) not in keys):
-        if type(container) is list:
-            raise IndexError("list assignment index out of range")
-        raise _new_key(now, "0")
-    for key in keys:
+    for key in _present_keys(container, index, "list assignment index out of range", "0"):
         test = _test(structure, container, index, key)
         container[key] = structure.chosen(test, lambda: value, partial(container.__getitem__, key))
 
@@ -60,19 +54,29 @@ def changed_at(structure: Any, container: Any, index: Any, otherwise: Callable[[
         found = structure.item(container, index) if otherwise is None else container.setdefault(index, otherwise())
         getattr(found, method)(*args)
         return
-    now: Any = index.now if isinstance(index, Mode) else plain(index)
     if structure.dry:
-        getattr(container[now], method)(*args)
+        getattr(container[_now(index)], method)(*args)
         return
-    keys = _keys(container, index)
-    if now not in keys and (type(container) is not list or now + len(container) not in keys):
-        if type(container) is list:
-            raise IndexError("list index out of range")
-        raise _new_key(now, "[]")
-    for key in keys:
+    for key in _present_keys(container, index, "list index out of range", "[]"):
         test = _test(structure, container, index, key)
         get, set_ = partial(_value_at, container, key), partial(_set_value_at, container, key)
         structure.branch(test, lambda: getattr(container[key], method)(*args), lambda: None, get, set_)
+
+
+def _now(index: Any) -> Any:
+    """What an index is in the run that is made."""
+    return index.now if isinstance(index, Mode) else plain(index)
+
+
+def _present_keys(container: Any, index: Any, beyond: str, value: str) -> Any:
+    """The places that an index may mean, among which that of this run is. `value` stands for one of them in the help."""
+    keys, now = _keys(container, index), _now(index)
+    if now in keys or (type(container) is list and now + len(container) in keys):
+        return keys
+    if type(container) is list:
+        raise IndexError(beyond)
+    help = f"write all keys before, as in `{{{now!r}: {value}}}`, or use a tensor"
+    raise NoBothSides(f"a key that a number or text chooses is new in a dictionary ({now!r})", line_of_model(), help)
 
 
 def _value_at(container: Any, key: Any) -> dict[str, Any]:
@@ -82,11 +86,6 @@ def _value_at(container: Any, key: Any) -> dict[str, Any]:
 def _set_value_at(container: Any, key: Any, given: dict[str, Any]) -> None:
     if "value" in given:
         container[key] = given["value"]
-
-
-def _new_key(key: Any, value: str) -> NoBothSides:
-    help = f"write all keys before, as in `{{{key!r}: {value}}}`, or use a tensor"
-    return NoBothSides(f"a key that a number or text chooses is new in a dictionary ({key!r})", line_of_model(), help)
 
 
 def _is_open(structure: Any, index: Any) -> bool:

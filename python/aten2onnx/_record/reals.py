@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
 
+from .methods import methods_given
 from .numbers import number_of, symbolic
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -198,21 +199,9 @@ _METHODS: dict[Any, dict[str, Any]] = {
 }
 
 
-@contextmanager
-def methods_of_numbers() -> Iterator[None]:
+def methods_of_numbers() -> AbstractContextManager[None]:
     """While the block runs, PyTorch's numbers have methods that Python's have."""
-    before = [(kind, name, vars(kind).get(name)) for kind, methods in _METHODS.items() for name in methods]
-    for kind, methods in _METHODS.items():
-        for name, method in methods.items():
-            setattr(kind, name, method)
-    try:
-        yield
-    finally:
-        for kind, name, method in before:
-            if method is None:
-                delattr(kind, name)
-            else:
-                setattr(kind, name, method)
+    return methods_given((kind, name, method) for kind, methods in _METHODS.items() for name, method in methods.items())
 
 
 __all__ = ["methods_of_numbers", "of_math", "rounded"]

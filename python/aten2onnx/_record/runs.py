@@ -24,10 +24,10 @@ from .keep import kept_whole
 from .lights import lightened
 from .loops import Loops
 from .memory import collect_new
+from .memos import Memo, forgotten
 from .nested import intercepted
 from .numbers import Number, plain
 from .recorder import Recorder
-from .memos import Memo, forgotten
 from .reals import methods_of_numbers
 from .shadows import Changes, shadowed
 from .slots import repeated

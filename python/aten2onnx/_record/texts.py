@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
+from .methods import methods_given
 from .numbers import is_from_data, number_of, plain
 from .places import kind_of_frame, line_of_model, tree_of
 from .recorder import Recorder, Unrecorded
@@ -136,20 +136,9 @@ _NAMES = ("__str__", "__repr__", "__format__")
 _KINDS: tuple[Any, ...] = (torch.SymInt, torch.SymFloat, torch.SymBool, Tracked)
 
 
-@contextmanager
-def noted_texts() -> Iterator[None]:
+def noted_texts() -> AbstractContextManager[None]:
     """While the block runs, text that the model makes of numbers and tensors is noted."""
-    before = [(kind, name, vars(kind).get(name)) for kind in _KINDS for name in _NAMES]
-    try:
-        for kind, name, _ in before:
-            setattr(kind, name, _of(getattr(kind, name)))
-        yield
-    finally:
-        for kind, name, method in before:
-            if method is None:
-                delattr(kind, name)
-            else:
-                setattr(kind, name, method)
+    return methods_given((kind, name, _of(getattr(kind, name))) for kind in _KINDS for name in _NAMES)
 
 
 __all__ = ["is_told", "noted_texts"]
