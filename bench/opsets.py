@@ -10,19 +10,19 @@ Each file is held against PyTorch. A time is the least processor time of a run, 
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import os
 import platform
-import random
 import statistics
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import onnxruntime
 import torch
 from models import MODELS
 from pages import write_table
+from turns import least_times, names_chosen, session_of
 
 import aten2onnx
 
@@ -34,36 +34,22 @@ NOISE = 0.01
 LEFT_OUT = ["llama_2gb"]
 
 
-def session_of(path: Path) -> onnxruntime.InferenceSession:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-
-
 def times_of(name: str, opsets: list[int], folder: Path) -> dict[int, float]:
     """The least processor time of a run at each opset, in seconds."""
     torch.manual_seed(0)
     model, args = MODELS[name]()
     with torch.no_grad():
         wanted = model.eval()(*args)
-    sessions = {}
+    runs = {}
     for opset in opsets:
         path = folder / f"{name}_{opset}.onnx"
         aten2onnx.export(model, args, path, opset_version=opset, target="onnxruntime", dynamic_shapes=({0: "batch"},))
-        sessions[opset] = session_of(path)
-    times: dict[int, list[float]] = {opset: [] for opset in opsets}
-    shuffled = random.Random(0)
-    for turn in range(ROUNDS):
-        # A session that runs twice in a row finds its weights in the caches: no opset may do so more often than others.
-        for opset in shuffled.sample(opsets, len(opsets)):
-            session = sessions[opset]
-            feeds = {put.name: arg.numpy() for put, arg in zip(session.get_inputs(), args)}
-            start = time.thread_time()
-            (found,) = session.run(None, feeds)
-            times[opset].append(time.thread_time() - start)
-            if turn == 0:
-                torch.testing.assert_close(torch.from_numpy(found), wanted, rtol=1e-3, atol=1e-3)
-    return {opset: min(found) for opset, found in times.items()}
+        session = session_of(path)
+        feeds = {put.name: arg.numpy() for put, arg in zip(session.get_inputs(), args, strict=True)}
+        (found,) = session.run(None, feeds)
+        torch.testing.assert_close(torch.from_numpy(found), wanted, rtol=1e-3, atol=1e-3)
+        runs[opset] = partial(session.run, None, feeds)
+    return least_times(runs, ROUNDS, time.thread_time)
 
 
 def oldest_of_fastest(means: dict[int, float]) -> int:
@@ -81,8 +67,8 @@ def main() -> None:
     torch.set_num_threads(1)
     ratios: dict[int, list[float]] = {opset: [] for opset in opsets}
     lines = ["| model | ms at 18 | " + " | ".join(map(str, opsets)) + " |", "|---" * (len(opsets) + 2) + "|"]
-    for name in MODELS:
-        if name in LEFT_OUT or not any(fnmatch.fnmatch(name, only) for only in given.only.split(",")):
+    for name in names_chosen(MODELS, given.only):
+        if name in LEFT_OUT:
             continue
         with tempfile.TemporaryDirectory() as folder:
             times = times_of(name, opsets, Path(folder))

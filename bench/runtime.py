@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import fnmatch
 import io
 import json
 import logging
 import os
 import platform
-import random
 import re
 import statistics
 import sys
@@ -27,8 +25,10 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 warnings.simplefilter("ignore")
@@ -39,6 +39,7 @@ import onnxruntime  # noqa: E402
 import torch  # noqa: E402
 from pages import current_commit, write_table  # noqa: E402
 from runtime_models import MODELS, Made  # noqa: E402
+from turns import least_times, names_chosen, session_of  # noqa: E402
 
 import aten2onnx  # noqa: E402
 
@@ -56,36 +57,29 @@ PROFILED = 20
 class File:
     """What was found of one file."""
 
-    path: Path
     nodes: int
-    outside: float = 0.0
-    difference: float = 0.0
-    times: list[float] = field(default_factory=list)
-
-
-def settings(threads: int) -> onnxruntime.SessionOptions:
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 3
-    return options
+    difference: float
+    outside: float
+    seconds: float = 0.0
 
 
 def written(way: str, kind: str | None, made: Made, folder: Path) -> Path:
     """The file that a way makes."""
     model, args, dynamic = made
-    path = folder / f"{WAYS.index(way)}.onnx"
+    path, of_torch = (folder / f"{WAYS.index(one)}.onnx" for one in (way, TORCH))
+    shapes = (dynamic,) if takes_any_number(model) else dynamic
     if way == TORCH:
-        torch.onnx.export(model, args, path, dynamo=True, dynamic_shapes=(dynamic,) if takes_any_number(model) else dynamic, verbose=False)
+        torch.onnx.export(model, args, path, dynamo=True, dynamic_shapes=shapes, verbose=False)
     elif way == OPTIMIZER:
         if kind is None:
             raise ValueError("it does not know the type")
-        if not (folder / f"{WAYS.index(TORCH)}.onnx").exists():
+        if not of_torch.exists():
             raise ValueError(f"there is no file of {TORCH}")
         from onnxruntime.transformers import optimizer
 
-        optimizer.optimize_model(str(folder / f"{WAYS.index(TORCH)}.onnx"), model_type=kind).save_model_to_file(str(path))
+        optimizer.optimize_model(str(of_torch), model_type=kind).save_model_to_file(str(path))
     else:
-        aten2onnx.export(model, args, path, dynamic_shapes=(dynamic,) if takes_any_number(model) else dynamic, target="onnxruntime" if way == TARGET else None)
+        aten2onnx.export(model, args, path, dynamic_shapes=shapes, target="onnxruntime" if way == TARGET else None)
     return path
 
 
@@ -100,11 +94,12 @@ def reason(error: Exception) -> str:
     return lines[0][:80] if lines else type(error).__name__
 
 
-def kernels_outside(session: Callable[[], None], profile: Callable[[], str]) -> float:
+def kernels_outside(path: Path, threads: int, feeds: dict[str, Any]) -> float:
     """The least seconds of a run in kernels that are no products."""
+    session = session_of(path, threads, profile=path.with_suffix(""))
     for _ in range(PROFILED):
-        session()
-    events = json.loads(Path(profile()).read_text())
+        session.run(None, feeds)
+    events = json.loads(Path(session.end_profiling()).read_text())
     kernels = [event for event in events if event.get("cat") == "Node" and event["name"].endswith("kernel_time")]
     of_run = len(kernels) // PROFILED
     runs = [kernels[at : at + of_run] for at in range(0, len(kernels), of_run)]
@@ -121,52 +116,41 @@ def compared(name: str, folder: Path, threads: int) -> dict[str, File | str]:
     with torch.no_grad():
         wanted = model(*args)
     found: dict[str, File | str] = {}
-    runs: dict[str, Callable[[], None]] = {}
+    runs: dict[str, Callable[[], object]] = {}
     for way in WAYS:
         try:
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 path = written(way, kind, made, folder)
-            file = File(path, len(onnx.load(path, load_external_data=False).graph.node))
-            session = onnxruntime.InferenceSession(path, settings(threads), providers=["CPUExecutionProvider"])
+            session = session_of(path, threads)
             feeds = {put.name: arg.numpy() for put, arg in zip(session.get_inputs(), args, strict=True)}
             result = torch.from_numpy(session.run(None, feeds)[0])
-            file.difference = float((result - wanted).abs().max() / wanted.abs().max())
-            profiled = settings(threads)
-            profiled.enable_profiling, profiled.profile_file_prefix = True, str(folder / way.replace(" ", "_"))
-            again = onnxruntime.InferenceSession(path, profiled, providers=["CPUExecutionProvider"])
-            file.outside = kernels_outside(lambda: again.run(None, feeds), again.end_profiling)
+            difference = float((result - wanted).abs().max() / wanted.abs().max())
+            nodes = len(onnx.load(path, load_external_data=False).graph.node)
+            found[way] = File(nodes, difference, kernels_outside(path, threads, feeds))
         except Exception as error:  # noqa: BLE001: what another exporter raises may be anything.
             found[way] = reason(error)
             continue
-        found[way] = file
-        runs[way] = lambda session=session, feeds=feeds: session.run(None, feeds)
-    take_turns(runs, found, time.thread_time if threads == 1 else time.process_time)
+        runs[way] = partial(session.run, None, feeds)
+    for way, seconds in timed(runs, time.thread_time if threads == 1 else time.process_time).items():
+        found[way].seconds = seconds
     return found
 
 
-def take_turns(runs: dict[str, Callable[[], None]], found: dict[str, File | str], clock: Callable[[], float]) -> None:
-    """Times the sessions, in a random order: one that runs twice in a row finds its weights in the caches."""
-    shuffled, left, ways = random.Random(0), MOST, list(runs)
-    for turn in range(MOST):
-        for way in shuffled.sample(ways, len(ways)):
-            start = clock()
-            runs[way]()
-            found[way].times.append(clock() - start)
-        if turn == 2:
-            left = max(LEAST, min(MOST, int(SECONDS / max(min(found[way].times) for way in ways))))
-        if turn >= left:
-            return
+def timed(runs: dict[str, Callable[[], object]], clock: Callable[[], float]) -> dict[str, float]:
+    """The least seconds of each run. The slowest says how many there are."""
+    slowest = max(least_times(runs, 3, clock).values(), default=1.0)
+    return least_times(runs, max(LEAST, min(MOST, int(SECONDS / slowest))), clock)
 
 
 def row(name: str, found: dict[str, File | str], ratios: dict[str, list[float]], outside: list[float]) -> str:
     """A line of the table. Ratios are to torch.onnx's file, or to our plain one where there is none."""
     files = {way: file for way, file in found.items() if isinstance(file, File)}
-    base = min((files.get(TORCH) or files[PLAIN]).times)
+    base = (files.get(TORCH) or files[PLAIN]).seconds
     cells = [f"{1000 * base:.2f}"]
     for way in WAYS[1:]:
-        cells.append(f"{min(files[way].times) / base:.2f}" if way in files else "")
+        cells.append(f"{files[way].seconds / base:.2f}" if way in files else "")
         if way in files and TORCH in files:
-            ratios[way].append(min(files[way].times) / base)
+            ratios[way].append(files[way].seconds / base)
     if TORCH in files and TARGET in files:
         outside.append(files[TARGET].outside / files[TORCH].outside)
         cells.append(f"{outside[-1]:.2f}")
@@ -184,7 +168,7 @@ def main() -> None:
     parser.add_argument("--into", type=Path, help="the page that gets the table, between its marks")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    names = [name for name in MODELS if any(fnmatch.fnmatch(name, only) for only in given.only.split(","))]
+    names = names_chosen(MODELS, given.only)
     if not names:
         sys.exit(f"error: no model has the name `{given.only}`; there are {', '.join(MODELS)}")
     lines = [f"| model | ms of {TORCH} | {OPTIMIZER} | {PLAIN} | {TARGET} | outside | nodes | difference |", "|---" * 8 + "|"]
@@ -198,7 +182,7 @@ def main() -> None:
         print(lines[-1], flush=True)
         missing = {way: why for way, why in found.items() if isinstance(why, str)}
         notes += [f"- {name}, {way}: no file: {why}" for way, why in missing.items() if MODELS[name][0] or way != OPTIMIZER]
-        times = {way: min(file.times) for way, file in found.items() if isinstance(file, File)}
+        times = {way: file.seconds for way, file in found.items() if isinstance(file, File)}
         others = [seconds for way, seconds in times.items() if way != TARGET]
         if TARGET in times and times[TARGET] > 1.03 * min(others):
             slower.append(f"{name} {times[TARGET] / min(others):.2f}")
