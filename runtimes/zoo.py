@@ -6,8 +6,9 @@ PROGRAMS has a folder for each program: model.pt2 (of torch.export.save), inputs
 optionally alt_inputs.npz and alt_expected.npz for other sizes, and meta.json (`user_inputs`: names; `err64`: the rounding error of
 each output; `group`: `detection` if near-equal rows of the outputs may swap). A program is right if the outputs for all sizes are. It is exported without a target and, if the exporter knows the
 runtime, with `--target`; for a runtime that needs static sizes also with `--static`, and then only the first sizes are run. `--torch`
-names a folder with torch.onnx's files of the programs, which `torch_files.py` makes. Writes OUT.json, as it goes on; what it has is not
-measured again. `--page docs/runtimes.md` adds all that OUT.json has to the tables of the page, in the place of older results.
+names a folder with torch.onnx's files of the programs, which `torch_files.py` makes. Writes OUT.json, as it goes on; what it has is measured
+again if the model's file is another one now. `--page docs/runtimes.md` adds all that OUT.json has to the tables of the page, in the place of
+older results.
 """
 import argparse
 import fnmatch
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -76,10 +78,14 @@ def measure(worker, args, programs, records, save):
     for folder in programs:
         for origin, model in files(args, folder, target, is_static).items():
             column = f"{runtime.name}-{runtime.version}{origin}"
-            is_known = column in records.setdefault(folder.name, {}) and not args.again
-            if model is None or is_known or time.monotonic() > args.until:
+            if model is None or time.monotonic() > args.until:
                 continue
-            record = records[folder.name][column] = one(worker, model, folder, ("",) if is_static and origin == page.TARGET else ("", "alt_"))
+            sizes = ("",) if is_static and origin == page.TARGET else ("", "alt_")
+            known = {} if args.again else records.setdefault(folder.name, {}).get(column, {})
+            record = one(worker, model, folder, sizes, known)
+            if record is known:
+                continue
+            records[folder.name][column] = record
             print(f"{folder.name:36} {column:40} {record['verdict']:10} {record['reason'][:120]}", flush=True)
             save()
 
@@ -132,14 +138,17 @@ def found(torch_files, folder):
     return write
 
 
-def one(worker, write, folder, sizes=("", "alt_")):
-    """The record of a model that is written to a folder of its own."""
+def one(worker, write, folder, sizes, known):
+    """The record of a model that is written to a folder of its own: the one that is known, if it is of the same file."""
     with tempfile.TemporaryDirectory() as place:
         model = Path(place, "model.onnx")
         error, warnings = write(model)
         if error is not None:
             return {"verdict": "unexported", "reason": facts_file.short(error)}
-        return run(worker, model, folder, sizes) | ({"warned": warnings} if warnings else {})
+        digest = f"{zlib.crc32(model.read_bytes()):08x}"
+        if known.get("digest") == digest:
+            return known
+        return run(worker, model, folder, sizes) | {"digest": digest} | ({"warned": warnings} if warnings else {})
 
 
 def run(worker, model, folder, sizes):

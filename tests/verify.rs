@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex};
 use aten2onnx_opmap::check_dir;
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
-use aten2onnx_verify::{FaultKind, Row, Settings, audit, run, unkept_relations};
+use aten2onnx_verify::{FaultKind, Row, Settings, audit, graph_digests, run, unkept_relations};
 
+use crate::command::{aten2onnx, text};
 use crate::common;
 
 fn settings(wanted: &[&str], typed: usize, sampled: usize) -> Settings {
@@ -25,13 +26,14 @@ fn settings(wanted: &[&str], typed: usize, sampled: usize) -> Settings {
     }
 }
 
-fn rows(settings: &Settings, set: &Arc<MappingFiles>) -> BTreeMap<String, Row> {
+/// What is known of rules after calls of them: they are made and judged by one set, and exported by rules of the same or of another one.
+fn rows(settings: &Settings, set: &Arc<MappingFiles>, exported: &Arc<MappingFiles>) -> BTreeMap<String, Row> {
     let rows = Mutex::new(BTreeMap::new());
     let keep = |name: &str, row: Row| {
         rows.lock().unwrap().insert(name.to_owned(), row);
         Ok(())
     };
-    run(settings, set, &Rules::of_files(set.clone()), &keep).unwrap_or_else(|error| panic!("{error}"));
+    run(settings, set, &Rules::of_files(exported.clone()), &keep).unwrap_or_else(|error| panic!("{error}"));
     rows.into_inner().unwrap()
 }
 
@@ -68,8 +70,60 @@ fn copy(from: &Path, to: &Path, edit: &mut dyn FnMut(&str) -> String) {
 /// The faults of a rule after a change of its text: their kinds and smallest calls.
 fn faults(op: &str, rule: &str, to: &str) -> Vec<(FaultKind, String)> {
     let (_folder, set) = changed(rule, to);
-    let row = rows(&settings(&[op], 150, 20), &set).remove(op).unwrap();
+    let row = rows(&settings(&[op], 150, 20), &set, &set).remove(op).unwrap();
     row.faults.into_iter().map(|found| (found.fault.kind, found.example)).collect()
+}
+
+/// The rules of the project, of which one refuses what the matrix says that it takes.
+fn refusing_relu6() -> (tempfile::TempDir, Arc<MappingFiles>) {
+    let rule = "map aten::relu6(Tensor self) -> Tensor = Clip(self, 0, 6)";
+    let refused =
+        "map aten::relu6(Tensor self) -> Tensor { if rank(self) > 1 { fail \"it is planted\" } Clip(self, 0, 6) }";
+    changed(rule, refused)
+}
+
+/// The digests of the graphs of some rules.
+fn digests(wanted: &[&str], set: &Arc<MappingFiles>) -> BTreeMap<String, String> {
+    let names: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
+    graph_digests(&names, set, &Rules::of_files(set.clone()), 2).unwrap()
+}
+
+#[test]
+fn an_edit_changes_the_digests_of_the_rules_that_it_reaches_and_of_no_others() {
+    let all = ["aten::sinc", "aten::special_sinc", "aten::relu", "Gelu"];
+    let own = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
+    let before = digests(&all, &own);
+    let (_folder, set) = changed("let x = to_float(self) * PI;", "let x = PI * to_float(self);");
+    let after = digests(&all, &set);
+    let same: Vec<bool> = all.iter().map(|name| before[*name] == after[*name]).collect();
+    assert_eq!(same, [false, false, true, true]);
+}
+
+/// No more than a twentieth of the levels in docs/verified.json is of other graphs than the rules emit now.
+#[test]
+fn levels_are_of_the_graphs_that_rules_emit_now() {
+    let rules = common::root().join("mappings");
+    let levels = common::root().join("docs/verified.json");
+    let check = |levels: &Path| {
+        let arguments = ["verify", "--rules", text(&rules), "--all", "--levels", text(levels), "--check"];
+        let output = aten2onnx(&arguments);
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (code, stale) = check(&levels);
+    assert_eq!(code, Some(0), "run `aten2onnx verify --rules mappings --all --levels docs/verified.json`: {stale}");
+    // The level of one rule is of other graphs; that of another one is none.
+    let folder = tempfile::tempdir().unwrap();
+    let planted = folder.path().join("verified.json");
+    let mut lines: Vec<String> = std::fs::read_to_string(&levels).unwrap().lines().map(str::to_owned).collect();
+    lines.retain(|line| !line.starts_with("\"aten::relu\""));
+    let abs = lines.iter_mut().find(|line| line.starts_with("\"aten::abs\"")).unwrap();
+    let (before, _) = abs.split_once("\"graphs\":").unwrap();
+    *abs = format!("{before}\"graphs\":\"00000000\"}},");
+    std::fs::write(&planted, lines.join("\n")).unwrap();
+    let (_, found) = check(&planted);
+    let new: Vec<&str> = found.lines().filter(|line| !stale.lines().any(|known| known == *line)).collect();
+    assert_eq!(new.len(), 3, "{found}");
+    assert!(new.starts_with(&["aten::abs", "aten::relu"]), "{found}");
 }
 
 mod python {
@@ -101,12 +155,24 @@ mod python {
     #[test]
     fn an_export_that_the_matrix_does_not_know_is_found() {
         let set = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
-        let rule = "map aten::relu6(Tensor self) -> Tensor = Clip(self, 0, 6)";
-        let refused =
-            "map aten::relu6(Tensor self) -> Tensor { if rank(self) > 1 { fail \"it is planted\" } Clip(self, 0, 6) }";
-        let (_folder, other) = changed(rule, refused);
+        let (_folder, other) = refusing_relu6();
         let found = audited(&["aten::relu6"], 4, &set, &Rules::of_files(other));
         assert!(found.faults.iter().any(|fault| fault.contains("it is refused: it is planted")), "{}", found.text());
+    }
+
+    #[test]
+    fn a_refusal_that_the_matrix_does_not_know_is_found() {
+        let set = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
+        let (_folder, other) = refusing_relu6();
+        let row = rows(&settings(&["aten::relu6"], 150, 0), &set, &other).remove("aten::relu6").unwrap();
+        let refusals = row.faults.iter().filter(|found| found.fault.kind == FaultKind::Refusal);
+        let found = refusals.map(|found| (found.example.as_str(), found.fault.what.as_str())).next();
+        let (example, what) = found.unwrap_or_else(|| panic!("{row:?}"));
+        assert!(what.contains("the matrix knows of no refusal, but: it is planted"), "{what}");
+        assert!(example.len() <= "example aten::relu6(f32[1, 1])".len(), "{example}");
+        // Those of the rules as they are, it knows.
+        let row = rows(&settings(&["aten::matrix_exp"], 150, 0), &set, &set).remove("aten::matrix_exp").unwrap();
+        assert!(row.refused.values().sum::<usize>() > 0 && row.faults.is_empty(), "{row:?}");
     }
 
     #[test]
@@ -152,7 +218,7 @@ mod python {
     #[test]
     fn differences_of_the_table_are_accepted_and_no_others() {
         let set = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
-        let row = rows(&settings(&["aten::kthvalue"], 150, 30), &set).remove("aten::kthvalue").unwrap();
+        let row = rows(&settings(&["aten::kthvalue"], 150, 30), &set, &set).remove("aten::kthvalue").unwrap();
         assert!(row.faults.is_empty() && row.accepted["equal-elements"] > 0, "{row:?}");
         let found = faults(
             "aten::kthvalue",
@@ -178,7 +244,7 @@ mod python {
             "aten::where.self",
         ];
         let set = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
-        let first = rows(&settings(&slice, 100, 10), &set);
+        let first = rows(&settings(&slice, 100, 10), &set, &set);
         for (name, row) in &first {
             assert!(row.faults.is_empty(), "{name}\n{}", row.lines().join("\n"));
             assert!(
@@ -189,7 +255,7 @@ mod python {
         assert!(
             ["aten::flip", "aten::permute", "aten::t"].iter().all(|name| first[*name].moves && first[*name].exact > 0)
         );
-        let second = rows(&settings(&slice[..3], 100, 10), &set);
+        let second = rows(&settings(&slice[..3], 100, 10), &set, &set);
         for (name, row) in second {
             assert_eq!(serde_json::to_string(&row).unwrap(), serde_json::to_string(&first[&name]).unwrap());
         }

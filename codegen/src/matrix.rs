@@ -96,7 +96,7 @@ impl Row {
     }
 }
 
-/// The level of a rule, its calls at level typed, and those of which values were compared at each opset.
+/// The level of a rule, its calls at level typed, those of which values were compared at each opset, and the digest of its graphs.
 fn verified(reached: &Value) -> String {
     let count = |name: &str| reached.get(name).and_then(Value::as_u64).unwrap_or(0);
     let uniform = |name: &str| reached.get("uniform").and_then(|uniform| uniform.get(name)).and_then(Value::as_bool);
@@ -107,7 +107,10 @@ fn verified(reached: &Value) -> String {
         _ => "typed",
     };
     let marks = [("size", "s"), ("rank", "r")].map(|(name, mark)| if uniform(name) == Some(true) { mark } else { "" });
-    format!("{level} {}/{} {}", count("typed"), count("sampled"), marks.concat()).trim_end().to_owned()
+    let graphs = reached.get("graphs").and_then(Value::as_str).unwrap_or_default();
+    let calls = format!("{level} {}/{}", count("typed"), count("sampled"));
+    let marks = marks.concat();
+    [calls.as_str(), &marks, graphs].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 impl Table {

@@ -18,7 +18,8 @@ by `torch.onnx.export(dynamo=True)`. Each file is run in the runtime, with first
 and compared with PyTorch.
 
 Counts are of the files that were run. An empty cell was not: compare lines only where they count the same models. Times are of one inference
-in one thread, with the first sizes, on a machine that had other work.
+in one thread, with the first sizes, on a machine that had other work. The last word of a cell is the digest (CRC-32) of the model's file, where it
+was noted: a file that has another one now was not measured.
 
 - right: all outputs agree with PyTorch's
 - nonfinite: they agree but for infinities and NaN
@@ -73,7 +74,8 @@ def table(records, name, origins):
 
 def cell(record):
     time = record.get("milliseconds")
-    return f"{record['verdict']}, {time:.3g} ms" if record["verdict"] == "right" and time else record["verdict"]
+    shown = [f"{time:.3g} ms"] if record["verdict"] == "right" and time else []
+    return ", ".join([record["verdict"], *shown, *filter(None, [record.get("digest")])])
 
 
 def reasons(records, name, origins):
@@ -95,7 +97,7 @@ def reason(record):
 
 
 def read(page):
-    """The records of a page. Of what was right it has the time, of everything else the reason."""
+    """The records of a page. Of what was right it has the time, of everything else the reason, and of both the digest of the file."""
     records = {}
     name, origins = None, []
     for line in page.splitlines():
@@ -120,8 +122,10 @@ def cells_of(line):
 
 
 def record_of(cell):
-    verdict, _, time = cell.removesuffix(" ms").partition(", ")
-    return {"verdict": verdict, "reason": "", "milliseconds": float(time) if time else None}
+    verdict, *parts = cell.split(", ")
+    times = [float(part.removesuffix(" ms")) for part in parts if part.endswith(" ms")]
+    digests = [part for part in parts if not part.endswith(" ms")]
+    return {"verdict": verdict, "reason": "", "milliseconds": times[0] if times else None} | ({"digest": digests[0]} if digests else {})
 
 
 def summary(records):

@@ -64,7 +64,8 @@ impl Table {
              *Verified* is the level that random calls reached (`aten2onnx verify`): *typed* compared dtypes and shapes with PyTorch,\n\
              *sampled* also values in ONNX Runtime at five opsets, *exact* the place of each element of a rule that only moves data. The numbers\n\
              are calls: of which the types, and of which the values at each opset were compared. A rule with `s` decides nothing by sizes, one with\n\
-             `r` nothing by ranks: for these small calls stand for all. *faults* are known and open.\n\
+             `r` nothing by ranks: for these small calls stand for all. *faults* are known and open. The last word is the digest of the graphs that\n\
+             the examples of the rule had then; `aten2onnx verify --all --levels docs/verified.json --check` lists the rules that have others now.\n\
              [differences.md](differences.md) lists where results may differ from PyTorch's: among equal elements, for NaN, in float16.\n\n\
              | overload | tested with | verified | dtype | native | lowered | partly | refused |\n|---|---|---|---|---|---|---|---|\n{lines}",
             self.rows.len(),

@@ -1,5 +1,6 @@
 //! `aten2onnx verify`: makes calls of rules and compares them with PyTorch. The rules are interpreted.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -10,12 +11,16 @@ use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 
 use super::report::{self, Stop};
-use aten2onnx_verify::{self as verify, Report, Row, Settings, audit};
+use aten2onnx_verify::{self as verify, Levels, MOST_STALE, Report, Row, Settings, audit};
 
 const EXAMPLES: &str = "\
 Examples:
   aten2onnx verify --rules mappings aten::gather                  1,000 calls, 100 of them also by value
   aten2onnx verify --rules mappings --all --report verify.json    all rules; goes on where an earlier run stopped
+  aten2onnx verify --rules mappings --all --report verify.json --levels docs/verified.json
+                                                                  the rules whose graphs are others than when they were verified
+  aten2onnx verify --rules mappings --all --levels docs/verified.json --check
+                                                                  how many these are
   aten2onnx verify --rules mappings --audit 200 --seed 1          is the support matrix what exports do?";
 
 /// Make calls of rules, and compare what they become with PyTorch
@@ -52,12 +57,15 @@ pub struct Args {
     /// Calls of each rule whose values are compared at each opset
     #[arg(long, value_name = "N", default_value_t = verify::SAMPLED)]
     sampled: usize,
-    /// Write the results to this JSON file; rules that it has already are left out
+    /// Write the results to this JSON file; with --all, rules that were right in it are left out, if their examples become the same graphs now
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Write the level that each rule reached to this JSON file, which docs/operators.md shows
-    #[arg(long, value_name = "FILE", requires = "report")]
+    /// Write the level that each rule reached to this JSON file, which docs/operators.md shows; with --all, rules that were right in it are left out, if their examples become the same graphs now
+    #[arg(long, value_name = "FILE")]
     levels: Option<PathBuf>,
+    /// Make no calls: list the rules without a level in --levels, or with one of other graphs than their examples become now, and exit with 1 if they are more than a twentieth
+    #[arg(long, requires_all = ["all", "levels"], conflicts_with = "report")]
+    check: bool,
     /// How many rules are checked at once
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
@@ -85,7 +93,8 @@ pub(super) fn duration(text: &str) -> std::result::Result<Duration, String> {
 /// What the threads have told.
 struct Told {
     report: Report,
-    done: usize,
+    /// The rules of this run.
+    done: Vec<String>,
     wrong: usize,
     /// Why nothing more can be printed.
     stop: Option<Stop>,
@@ -97,25 +106,21 @@ pub fn verify_calls(args: &Args, build: &Rules) -> Result<(), Stop> {
     if let Some(cells) = args.audit {
         return audited(args, cells, &set, &rules);
     }
-    let earlier = match &args.report {
-        Some(path) => Report::read(path, args.seed)?,
-        None => Report { seed: args.seed, ..Report::default() },
-    };
-    let settings = Settings {
-        wanted: wanted(args, &set, &earlier)?,
-        seed: args.seed,
-        opsets: args.opset.clone(),
-        typed: args.typed,
-        sampled: args.sampled,
-        budget: args.budget,
-        python: super::try_rules::python(args.python.as_ref()),
-        imports: args.import.clone(),
-        jobs: jobs(args),
-    };
-    let told = Mutex::new(Told { report: earlier, done: 0, wrong: 0, stop: None });
+    let own = wanted(args, &set)?;
+    let graphs = if args.all { verify::graph_digests(&own, &set, &rules, jobs(args))? } else { BTreeMap::new() };
+    let mut levels = args.levels.as_ref().map(|path| Levels::read(path)).transpose()?.unwrap_or_default();
+    if args.check {
+        return stale_levels(&own, &levels, &graphs);
+    }
+    let earlier = earlier_report(args, &graphs)?;
+    let is_right = |name: &String| graphs.get(name).is_some_and(|now| levels.is_right_of(name, now));
+    let is_known = |name: &String| args.all && (earlier.rows.contains_key(name) || is_right(name));
+    let open: Vec<String> = own.iter().filter(|name| !is_known(name)).cloned().collect();
+    let settings = settings(args, open);
+    let told = Mutex::new(Told { report: earlier, done: Vec::new(), wrong: 0, stop: None });
     let done = verify::run(&settings, &set, &rules, &|name, row| {
         let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.done += 1;
+        told.done.push(name.to_owned());
         told.wrong += usize::from(!row.faults.is_empty());
         if let Err(stop) = show(name, &row) {
             told.stop = Some(stop);
@@ -125,23 +130,71 @@ pub fn verify_calls(args: &Args, build: &Rules) -> Result<(), Stop> {
         args.report.as_ref().map_or(Ok(()), |path| told.report.write(path))
     });
     let told = told.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(path) = &args.levels {
+        levels.add(told.report.rows.iter().filter(|(name, _)| args.all || told.done.contains(name)));
+        if args.all {
+            levels.keep(&own);
+        }
+        levels.write(path)?;
+    }
     if let Some(stop) = told.stop {
         return Err(stop);
     }
-    if let Some(path) = &args.levels {
-        told.report.write_levels(path)?;
-    }
     done?;
-    let left = settings.wanted.len() - told.done;
+    summary(args, &told, settings.wanted.len() - told.done.len())
+}
+
+fn settings(args: &Args, wanted: Vec<String>) -> Settings {
+    Settings {
+        wanted,
+        seed: args.seed,
+        opsets: args.opset.clone(),
+        typed: args.typed,
+        sampled: args.sampled,
+        budget: args.budget,
+        python: super::try_rules::python(args.python.as_ref()),
+        imports: args.import.clone(),
+        jobs: jobs(args),
+    }
+}
+
+/// The report of an earlier run; with --all what was right of graphs that are the same now.
+fn earlier_report(args: &Args, graphs: &BTreeMap<String, String>) -> Result<Report> {
+    let mut report = match &args.report {
+        Some(path) => Report::read(path, args.seed)?,
+        None => Report { seed: args.seed, ..Report::default() },
+    };
+    if args.all {
+        report.rows.retain(|name, row| row.faults.is_empty() && graphs.get(name) == Some(&row.graphs));
+    }
+    Ok(report)
+}
+
+/// Prints the counters, and fails if something was wrong. `left`: the number of rules for which there was no time.
+fn summary(args: &Args, told: &Told, left: usize) -> Result<(), Stop> {
     let left = if left > 0 { format!(", {left} not begun in this time") } else { String::new() };
     let counters = if args.all { told.report.counters() } else { String::new() };
-    report::print(&format!("{counters}{}, {} with faults{left}\n", super::text::count(told.done, "rule"), told.wrong))?;
+    let rules = super::text::count(told.done.len(), "rule");
+    report::print(&format!("{counters}{rules}, {} with faults{left}\n", told.wrong))?;
     let overused = if args.all { told.report.overused() } else { Vec::new() };
     for (entry, share) in &overused {
         let percent = share * 100.0;
         report::say(&format!("the difference `{entry}` accepts {percent:.1} % of all results, which is too many"));
     }
     if told.wrong > 0 || !overused.is_empty() { Err(Stop::Failed) } else { Ok(()) }
+}
+
+/// Lists the rules whose level is of other graphs, or that have none.
+fn stale_levels(own: &[String], levels: &Levels, graphs: &BTreeMap<String, String>) -> Result<(), Stop> {
+    let is_stale = |name: &&String| !graphs.get(*name).is_some_and(|now| levels.is_of(name, now));
+    let stale: Vec<&String> = own.iter().filter(is_stale).collect();
+    let lines: String = stale.iter().map(|name| format!("{name}\n")).collect();
+    #[allow(clippy::cast_precision_loss)] // counts of rules
+    let share = stale.len() as f64 / own.len().max(1) as f64;
+    let (all, percent) = (super::text::count(own.len(), "rule"), 100.0 * share);
+    let count = stale.len();
+    report::print(&format!("{lines}{count} of {all} have no level, or one of other graphs: {percent:.1} %\n"))?;
+    if share > MOST_STALE { Err(Stop::Failed) } else { Ok(()) }
 }
 
 fn jobs(args: &Args) -> usize {
@@ -164,7 +217,7 @@ fn show(name: &str, row: &Row) -> Result<(), Stop> {
 }
 
 /// The overloads that are checked.
-fn wanted(args: &Args, set: &MappingFiles, earlier: &Report) -> Result<Vec<String>> {
+fn wanted(args: &Args, set: &MappingFiles) -> Result<Vec<String>> {
     let checked = set.checked();
     let all = checked.program.maps.iter().map(|map| &map.function).filter(|function| !is_replaced(&function.name));
     let lowers = checked.program.lowers.iter().filter(|lower| verify::can_check(&checked.program, &lower.op));
@@ -177,7 +230,7 @@ fn wanted(args: &Args, set: &MappingFiles, earlier: &Report) -> Result<Vec<Strin
         .collect();
     own.dedup();
     if args.all {
-        return Ok(own.into_iter().filter(|name| !earlier.rows.contains_key(name)).collect());
+        return Ok(own);
     }
     if let Some(missing) = args.wanted.iter().find(|name| !own.contains(name)) {
         if std::path::Path::new(missing).exists() {

@@ -8,10 +8,9 @@ use std::sync::{Mutex, PoisonError};
 use aten2onnx_builder::{AVOIDED, Became};
 use aten2onnx_core::error::Result;
 use aten2onnx_examples::{self as examples, Lacks, Observed, Outcome};
+use aten2onnx_opmap::coverage::Examiner;
 use aten2onnx_opmap::coverage::by_dtype::{ByDtype, Level, by_dtype};
-use aten2onnx_opmap::coverage::{Examiner, Verdict};
-use aten2onnx_opmap::syntax::ast::ExampleValue;
-use aten2onnx_opmap::tree::{Example, Program};
+use aten2onnx_opmap::tree::Example;
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 use fastrand::Rng;
@@ -20,8 +19,7 @@ use crate::calls::Calls;
 use crate::check::Exporter;
 use crate::edit::{dtype_of, set_dtype, values_of, visit};
 use crate::oracle::{self, Answer, Oracle};
-use crate::rule::Rule;
-use crate::{AT_ONCE, in_threads, plan, record_of};
+use crate::{AT_ONCE, in_threads, matrix, plan, record_of};
 
 /// Calls of a cell that are exported.
 const CALLS: usize = 8;
@@ -180,7 +178,7 @@ impl Cell {
             }
             Outcome::Built(_) => None,
             Outcome::Refused { reason, .. } if matches!(self.level, Level::Partial | Level::Refused) => {
-                let is_known = self.reasons.iter().any(|known| says(reason, known));
+                let is_known = self.reasons.iter().any(|known| matrix::says(reason, known));
                 (!is_known).then(|| format!("it is refused for another reason: {reason}"))
             }
             Outcome::Refused { reason, .. } => Some(format!("it is refused: {reason}")),
@@ -236,18 +234,6 @@ fn invalid_models(
     Ok(found)
 }
 
-/// Whether an error has a reason in it. `..` in the reason stands for any text: what the rule puts there.
-fn says(error: &str, reason: &str) -> bool {
-    let mut rest = error;
-    reason.split("..").all(|part| match rest.find(part) {
-        Some(at) => {
-            rest = rest.get(at + part.len()..).unwrap_or_default();
-            true
-        }
-        None => false,
-    })
-}
-
 /// Cells of the matrix: as many of each level, each drawn by its overload first, so that overloads with many dtypes do not count more.
 fn drawn_cells(settings: &Settings, set: &MappingFiles) -> Vec<Cell> {
     let checked = set.checked();
@@ -282,7 +268,7 @@ fn drawn_cells(settings: &Settings, set: &MappingFiles) -> Vec<Cell> {
             dtype,
             opset: *opset,
             level: *level,
-            reasons: reasons(verdict, *opset),
+            reasons: matrix::reasons(verdict, *opset),
         };
         cells.insert(((*name).to_owned(), dtype, *opset), cell);
     }
@@ -292,14 +278,6 @@ fn drawn_cells(settings: &Settings, set: &MappingFiles) -> Vec<Cell> {
 fn opsets(set: &MappingFiles) -> std::ops::RangeInclusive<u32> {
     let opsets = &set.checked().schemas.opsets;
     opsets.min..=opsets.max
-}
-
-/// Why calls are refused at an opset, as a verdict says.
-fn reasons(verdict: &Verdict, opset: u32) -> Vec<String> {
-    let refusals =
-        verdict.refusals.iter().filter(|(_, at)| at.has(opset)).map(|(refusal, _)| refusal.reason.to_string());
-    let fails = verdict.fails.iter().filter(|(_, at)| at.has(opset)).map(|(failure, _)| failure.reason.to_string());
-    refusals.chain(fails).collect()
 }
 
 /// The cells with calls of each.
@@ -328,14 +306,12 @@ fn calls_of(
 /// Calls with the dtype of a cell that PyTorch takes. Complex numbers beside real ones have a rule of their own, or count as its calls.
 fn found_calls(cell: &Cell, exporter: Exporter<'_>, seed: u64, oracle: &mut Oracle<'_>) -> Result<Vec<Example>> {
     let program = &exporter.checked.program;
-    let (Some(mut calls), Some(first)) = (Calls::new(program, &cell.overload, seed), first_tensor(program, cell))
-    else {
-        return Ok(Vec::new());
-    };
+    let Some(mut calls) = Calls::new(program, &cell.overload, seed) else { return Ok(Vec::new()) };
+    let first = matrix::first_tensor(program, &cell.overload).unwrap_or_default();
     let mut found: Vec<Example> = Vec::new();
     for _ in 0..TIMES {
         let made = std::iter::from_fn(|| calls.next()).take(AT_ONCE);
-        let is_of_cell = |call: &Example| cell.dtype.starts_with("complex") || !has_complex(call);
+        let is_of_cell = |call: &Example| cell.dtype.starts_with("complex") || !matrix::has_complex(call);
         let batch = made.filter_map(|call| of_dtype(&call, &first, cell.dtype)).filter(is_of_cell);
         let batch: Vec<Example> = batch.collect();
         let batch: Vec<Example> = batch.into_iter().filter_map(|call| calls.call(call.args, call.with)).collect();
@@ -362,25 +338,6 @@ fn found_calls(cell: &Cell, exporter: Exporter<'_>, seed: u64, oracle: &mut Orac
     Ok(found.into_iter().step_by(step).collect())
 }
 
-/// Whether an argument is complex, or names a complex dtype.
-fn has_complex(call: &Example) -> bool {
-    let names = values_of(&call.args).into_iter().any(|value| match value {
-        ExampleValue::Name(name) => name.starts_with("complex"),
-        _ => false,
-    });
-    names || call.has_complex()
-}
-
-/// The parameter whose dtype the matrix tells apart; an empty text for a rule without tensors.
-fn first_tensor(program: &Program, cell: &Cell) -> Option<String> {
-    if cell.dtype.is_empty() {
-        return Some(String::new());
-    }
-    let rule = Rule::find(program, &cell.overload)?;
-    let first = rule.params.iter().find(|param| aten2onnx_opmap::coverage::by_dtype::holds_tensors(&param.ty))?;
-    Some(first.name.clone())
-}
-
 /// A call with another dtype of its first tensor, and of those that have the same. None if it has no such tensor.
 fn of_dtype(call: &Example, first: &str, dtype: &str) -> Option<Example> {
     if first.is_empty() {
@@ -398,16 +355,4 @@ fn of_dtype(call: &Example, first: &str, dtype: &str) -> Option<Example> {
         });
     }
     Some(call)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::says;
-
-    #[test]
-    fn a_reason_with_numbers_is_that_of_an_error_with_other_ones() {
-        assert!(says("513 steps are too many (in the rule for `x`)", ".. steps are too many"));
-        assert!(says("unknown mode `a`", "unknown mode `..`") && says("no", "no"));
-        assert!(!says("unknown kind `a`", "unknown mode `..`") && !says("9 steps", ".. steps are too many"));
-    }
 }

@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 use super::moves;
 use aten2onnx_examples::{self as examples, Built, Lacks, Outcome};
 
+/// Why a call is left out whose number of results depends on a symbolic size.
+pub(super) const SYMBOLIC_RESULTS: &str = "the number of results depends on a symbolic size";
+
 /// What is wrong with a call.
 #[derive(Debug, Clone, Serialize, Deserialize, PartialEq, Eq)]
 pub struct Fault {
@@ -38,6 +41,8 @@ pub enum FaultKind {
     Internal,
     /// The exporter says that the input is wrong, but PyTorch takes it.
     Input,
+    /// The exporter refuses what the support matrix says that it takes.
+    Refusal,
     /// The number, the dtype or the shape of the results is another than PyTorch's.
     Type,
     /// Values differ, or the model cannot be run.
@@ -103,7 +108,7 @@ impl Exporter<'_> {
             Err(error) => refused(&error, opset),
             // torch.export fixes their number, and with it the size.
             Ok(types) if types.len() != wanted.len() && !call.with.is_empty() => {
-                Made::Refused("the number of results depends on a symbolic size".to_owned())
+                Made::Refused(SYMBOLIC_RESULTS.to_owned())
             }
             Ok(types) => match difference(call, &types, wanted) {
                 None => Made::Right,

@@ -147,7 +147,17 @@ def doubt(record):
             return {"doubt": f"PyTorch's {what} refuses it: {judge.first_line(error)}"}
         if have != want and len(have) == len(want):
             return {"doubt": f"PyTorch's {what} gives {have}, its kernel {want}"}
-    return {"doubt": None}
+    return {"doubt": other_without_onednn(record)}
+
+
+def other_without_onednn(record):
+    """How PyTorch's results differ without the kernels of oneDNN: some of these are wrong in bfloat16. Random ones say nothing."""
+    import torch
+    want, is_random = judge.run_torch(record, judge.make_inputs(record))
+    with torch.backends.mkldnn.flags(enabled=False):
+        have, _ = judge.run_torch(record, judge.make_inputs(record))
+    what = None if is_random else judge.compared(record["op"], want, have, False)
+    return f"PyTorch without oneDNN gives another result: {what}" if what else None
 
 
 def by_place(op, args):

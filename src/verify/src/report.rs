@@ -58,6 +58,9 @@ pub struct Row {
     pub arms: (usize, usize),
     /// What is wrong.
     pub faults: Vec<Found>,
+    /// The digest of the graphs of its examples, as they were.
+    #[serde(default)]
+    pub graphs: String,
 }
 
 /// A fault with the smallest call that shows it.
@@ -125,6 +128,7 @@ fn kind(kind: FaultKind) -> &'static str {
         FaultKind::Panic => "panic",
         FaultKind::Internal => "internal error",
         FaultKind::Input => "refused as a wrong input",
+        FaultKind::Refusal => "refused, against the matrix",
         FaultKind::Type => "wrong type",
         FaultKind::Value => "wrong value",
     }
@@ -188,46 +192,6 @@ impl Report {
         let text = serde_json::to_string_pretty(self).map_err(|error| Error::internal(error.to_string()))?;
         replace(path, &text)
     }
-
-    /// Writes the level that each rule reached, a line each: for docs/operators.md. Rules of an earlier file that are not in this
-    /// report stay.
-    ///
-    /// # Errors
-    /// The file cannot be read or written.
-    pub fn write_levels(&self, path: &Path) -> Result<()> {
-        let earlier = std::fs::read_to_string(path).unwrap_or_else(|_| "{}".to_owned());
-        let mut levels: BTreeMap<String, Reached> = serde_json::from_str(&earlier)
-            .map_err(|error| Error::input(format!("no levels of `verify`: {error}")).at(path.display().to_string()))?;
-        levels.extend(self.rows.iter().map(|(name, row)| (name.clone(), row.reached())));
-        let line = |(name, reached): (&String, &Reached)| Ok(format!("{}: {}", json(name)?, json(reached)?));
-        let lines: Vec<String> = levels.iter().map(line).collect::<Result<_>>()?;
-        replace(path, &format!("{{\n{}\n}}\n", lines.join(",\n")))
-    }
-}
-
-/// How far a rule is verified, for docs/operators.md.
-#[derive(Debug, Serialize, Deserialize)]
-struct Reached {
-    typed: usize,
-    /// At the opset with the fewest.
-    sampled: usize,
-    /// 0 if the rule does more than moving data.
-    exact: usize,
-    /// Calls that are wrong.
-    wrong: usize,
-    uniform: Uniform,
-}
-
-impl Row {
-    fn reached(&self) -> Reached {
-        let sampled = self.sampled.values().copied().min().unwrap_or(0);
-        let exact = if self.moves { self.exact } else { 0 };
-        Reached { typed: self.typed, sampled, exact, wrong: self.wrong(), uniform: self.uniform }
-    }
-}
-
-fn json(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| Error::internal(error.to_string()))
 }
 
 /// Writes a file in one step.
