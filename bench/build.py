@@ -1,4 +1,4 @@
-"""Measures what builds and edits cost, in processor seconds: of this checkout, and of another commit. Then the two programs export in turns.
+"""Measures what builds and edits cost, in processor seconds: of this checkout and of another commit, in turns. Then the two programs export in turns.
 
     python bench/build.py [--base COMMIT] [--models FOLDER] [--into docs/performance.md]
 
@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from pages import write_table
@@ -81,35 +82,50 @@ def edit(folder: Path, candidates: list[str]) -> None:
         text.write("// edited\n")
 
 
-def measure(commit: str, scratch: Path) -> dict[str, float]:
-    """The seconds of each step, the megabytes of the target folder after a release build, and those of the program, which stays in `scratch`."""
-    folder = scratch / commit
-    subprocess.run(["git", "worktree", "add", "--quiet", "--detach", folder, commit], cwd=ROOT, check=True)
-    found = {}
+def measured(commits: list[str], scratch: Path) -> dict[str, dict[str, float]]:
+    """The seconds of each step by commit, the megabytes of the target folder after a release build, and those of the program, which stays in
+    `scratch`. The commits take turns at each step, because the speed of a machine changes within minutes."""
+    found: dict[str, dict[str, float]] = {commit: {} for commit in commits}
+    folders = {commit: checked_out(commit, scratch) for commit in commits}
 
-    def note(name: str, value: float) -> None:
-        found[name] = value
+    def note(commit: str, name: str, value: float) -> None:
+        found[commit][name] = value
         print(f"{commit} {name}: {value:.1f}", flush=True)
 
+    def run(steps: list[tuple[str, list[str], list[str]]], after: Callable[[str, str, Path], None]) -> None:
+        """Runs steps of all commits, each commit in a target folder of its own."""
+        with tempfile.TemporaryDirectory(dir=scratch) as place:
+            targets = {commit: Path(place) / commit for commit in commits}
+            for name, candidates, command in steps:
+                for commit in commits:
+                    targets[commit].mkdir(exist_ok=True)
+                    edit(folders[commit], candidates)
+                    note(commit, name, spent(command, folders[commit], targets[commit]))
+                    after(commit, name, targets[commit])
+
+    def sizes(commit: str, name: str, target: Path) -> None:
+        if name == STEPS[0][0]:
+            note(commit, "megabytes of the target folder after the first", size(target) / 1e6)
+        if name == STEPS[-1][0]:
+            program = shutil.copy(target / "release" / PROGRAM, scratch / f"{PROGRAM}-{commit}")
+            note(commit, "megabytes of the command", Path(program).stat().st_size / 1e6)
+
     try:
-        subprocess.run(["cargo", "fetch", "--quiet", "--locked"], cwd=folder, check=True)
-        with tempfile.TemporaryDirectory(dir=scratch) as target:
-            for name, command in STEPS:
-                note(name, spent(command, folder, Path(target)))
-                if name == STEPS[0][0]:
-                    note("megabytes of the target folder after the first", size(Path(target)) / 1e6)
-            program = shutil.copy(Path(target) / "release" / PROGRAM, scratch / f"{PROGRAM}-{commit}")
-            note("megabytes of the command", Path(program).stat().st_size / 1e6)
-        with tempfile.TemporaryDirectory(dir=scratch) as target:
-            for name, command in ALONE:
-                note(name, spent(command, folder, Path(target)))
-        with tempfile.TemporaryDirectory(dir=scratch) as target:
-            for name, candidates, command in EDITS:
-                edit(folder, candidates)
-                note(name, spent(command, folder, Path(target)))
+        run([(name, [], command) for name, command in STEPS], sizes)
+        run([(name, [], command) for name, command in ALONE], lambda *_: None)
+        run(EDITS, lambda *_: None)
         return found
     finally:
-        subprocess.run(["git", "worktree", "remove", "--force", folder], cwd=ROOT, check=True)
+        for folder in folders.values():
+            subprocess.run(["git", "worktree", "remove", "--force", folder], cwd=ROOT, check=True)
+
+
+def checked_out(commit: str, scratch: Path) -> Path:
+    """The folder of a commit, whose dependencies are there."""
+    folder = scratch / f"at-{commit}"
+    subprocess.run(["git", "worktree", "add", "--quiet", "--detach", folder, commit], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "fetch", "--quiet", "--locked"], cwd=folder, check=True)
+    return folder
 
 
 def exports(commits: list[str], models: list[Path], scratch: Path) -> dict[str, float]:
@@ -162,7 +178,7 @@ def main() -> None:
     commits = [short(commit) for commit in ([given.base] if given.base else []) + ["HEAD"]]
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
-        found = {commit: measure(commit, scratch) for commit in commits}
+        found = measured(commits, scratch)
         for commit, seconds in exports(commits, models, scratch).items():
             found[commit][EXPORTS] = seconds
     text = table(found, len(models))

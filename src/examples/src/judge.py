@@ -176,7 +176,9 @@ def called(op, args):
         if "Expected a value of type 'Tensor'" not in str(error):
             raise
         tensors = {a.name for a in op._schema.arguments if str(a.type) == "Tensor"}
-        return op(**{n: torch.tensor(v) if n in tensors and isinstance(v, float) else v for n, v in args.items()})
+        # A number does not widen a dtype of floats.
+        dtype = next((v.dtype for v in args.values() if isinstance(v, torch.Tensor) and v.is_floating_point()), None)
+        return op(**{n: torch.tensor(v, dtype=dtype) if n in tensors and isinstance(v, float) else v for n, v in args.items()})
 
 
 def run_torch(record, inputs):

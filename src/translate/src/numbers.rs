@@ -65,7 +65,12 @@ impl Translation<'_> {
                 true => self.operand_tensor(node)?,
                 false => match self.computed(node)? {
                     Scalar::Value(value) => value,
-                    known => return Ok(known),
+                    // It is known by another name, as where a side of a branch computes what stands before the branch. Expressions have its own one.
+                    known => {
+                        let value = self.number_value(&known)?;
+                        self.bind(size, value);
+                        return Ok(known);
+                    }
                 },
             };
             let value = self.builder.cast(value, Dtype::Int64)?;

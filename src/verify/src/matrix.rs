@@ -13,6 +13,9 @@ use crate::check::SYMBOLIC_RESULTS;
 use crate::edit::{dtype_of, values_of};
 use crate::rule::Rule;
 
+/// Refusals that depend on how large a call is, which no row tells.
+const LIMITS: [&str; 3] = [SYMBOLIC_RESULTS, "would create too many nodes", "an expression of sizes is too long"];
+
 /// The row of an overload.
 pub(super) struct Row {
     /// The parameter whose dtype it tells apart. None of a rule without tensors.
@@ -35,16 +38,17 @@ impl Row {
         // Of runtimes that lack operators it says nothing.
         let of_runtime = call.with.iter().any(|(name, _)| is_setting(name));
         let is_left_out = of_runtime || !dtype.starts_with("complex") && has_complex(call) || !has_dtypes(call, opset);
-        if reason == SYMBOLIC_RESULTS || is_left_out {
+        if is_left_out || LIMITS.iter().any(|limit| reason.contains(limit)) {
+            return None;
+        }
+        // It knows of dtypes that an operator lacks also where it does not show them, because other arguments change the dtype.
+        if reasons(verdict, opset).iter().any(|known| says(reason, known)) {
             return None;
         }
         match self.levels.level(dtype, opset) {
             Level::Absent => None,
             Level::Native | Level::Lowered => Some(format!("the matrix knows of no refusal, but: {reason}")),
-            Level::Partial | Level::Refused => {
-                let is_known = reasons(verdict, opset).iter().any(|known| says(reason, known));
-                (!is_known).then(|| format!("the matrix knows of other refusals than: {reason}"))
-            }
+            Level::Partial | Level::Refused => Some(format!("the matrix knows of other refusals than: {reason}")),
         }
     }
 
