@@ -40,12 +40,14 @@ class NotRecorded(Exception):
     Attributes:
         line: The line of the model, if it is known.
         is_of_model: Whether PyTorch or the model has raised it, and not the recorder.
+        is_final: Whether no other way of capture can be right.
     """
 
-    def __init__(self, message: str, line: Any = None, is_of_model: bool = False) -> None:
+    def __init__(self, message: str, line: Any = None, is_of_model: bool = False, is_final: bool = False) -> None:
         super().__init__(message)
         self.line = line
         self.is_of_model = is_of_model
+        self.is_final = is_final
 
 
 class RecordedProgram(LiveProgram):
@@ -401,7 +403,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             raise refused from None
         except Exception as error:  # PyTorch passes on whatever the model raises.
             _log.debug("not recorded: %s", error, exc_info=True)
-            raise NotRecorded(_reason(error), _line(error), not isinstance(error, Unrecorded)) from error
+            raise NotRecorded(_reason(error), _line(error), not isinstance(error, Unrecorded), getattr(error, "is_final", False)) from error
         lacking = [operator for operator in _operators(recorded) if operator not in known]
         live = None
         recorded.example_inputs = (args, kwargs)
@@ -438,7 +440,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         raise
     if both.lowered or both.lines or both.rolled or runs[0].recorder.array_lines:  # branches without results, too: what Python remembers of them may be many
         try_out(recorded, model, arguments, runs[0], both, kept)
-    elif runs[0].recorder.guessed or arguments.asked_classes or wanted.forgets:
+    elif runs[0].recorder.guessed or runs[0].recorder.doubts or arguments.asked_classes or wanted.forgets:
         try_guesses(recorded, model, arguments, runs[0], kept)
     if wanted.keep_results and not arguments.has_fakes:
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]

@@ -22,14 +22,19 @@ def try_out(recorded: Any, model: Any, arguments: Any, first: Any, both: Any, co
     from ._record.tried import difference
 
     found = difference(recorded, model, arguments, first, bool(conditions))
-    if found is not None:
-        error = another(found, both)
-        lines = [line for line in first.recorder.array_lines if line is not None]
-        raise error if error.place or not lines else _array_error(found, lines)
+    if found is None:
+        return
+    error = another(found, both)
+    if error.place:
+        raise error
+    if first.recorder.doubts:
+        raise _doubt_error(found, first.recorder.doubts)
+    lines = [line for line in first.recorder.array_lines if line is not None]
+    raise _array_error(found, lines) if lines else error
 
 
 def try_guesses(recorded: Any, model: Any, arguments: Any, first: Any, conditions: list[str]) -> None:
-    """Compares a program with numbers that were found by their values alone, or whose model asks for classes that are others in a run, with the model.
+    """Compares a program with numbers that were found by their values alone, or whose model asks for classes or for its memory, with the model.
 
     Raises:
         CaptureError: It gives other results.
@@ -41,6 +46,8 @@ def try_guesses(recorded: Any, model: Any, arguments: Any, first: Any, condition
         return
     lines = [line for line in first.recorder.guessed if line is not None]
     place = [str(line) for line in lines[:1]]
+    if not lines and first.recorder.doubts:
+        raise _doubt_error(found, first.recorder.doubts)
     if lines:
         message, help = f"how a number is computed was not recorded: `{lines[0].text}` ({found})", "compute it with Python's operators, or with functions of `math`"
     else:
@@ -48,6 +55,15 @@ def try_guesses(recorded: Any, model: Any, arguments: Any, first: Any, condition
         message = f"the model asks for the class of a value, and does something else for that of a recording ({found})"
         help = "ask with `isinstance`, or with `type(x) is int`"
     raise CaptureError(message, place=place, source_line=place[0] if place else None, help=help)
+
+
+def _doubt_error(found: str, doubts: list[Any]) -> CaptureError:
+    """The error of a program whose model asks something that is another one at other sizes."""
+    line, what = doubts[0]
+    place = [str(one) for one in dict.fromkeys(one for one, _ in doubts)]
+    message = f"the model asks {what}, which is another one at other sizes or data: `{line.text}` ({found})"
+    help = "do the same in both cases, or declare sizes at which the answer is always the same (`Dim(\"n\", min=2)`)"
+    return CaptureError(message, place=place, source_line=place[0], help=help)
 
 
 def _array_error(found: str, lines: list[Any]) -> CaptureError:

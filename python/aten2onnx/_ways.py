@@ -98,10 +98,12 @@ def _recorded(
     """Records a module; None if that is impossible and another way may do."""
     from . import _recorded
     from ._export import name_of_model, prepare_call
+    from ._record import texts
     from ._record.memory import few_collections
     from ._record.steady import kept_generators
 
     shown.step("recording")
+    texts.TEXTS.clear()
     try:
         with report.timed("record"), few_collections(), kept_generators(model):
             prepared = prepare_call(model, *request.arguments[:6])
@@ -127,14 +129,24 @@ def _recorded(
     except _recorded.NotRecorded as error:
         if "has no data" in str(error):  # no other way has it
             check_data(model, outside or OutsideWeights())
-        if request.way in ("record", "fake"):
+        if request.way in ("record", "fake") or error.is_final or texts.TEXTS:
             place = [] if error.line is None else [str(error.line)]
             message = f"the model cannot be recorded: {error}"
-            raise CaptureError(message, place=place, source_line=place[0] if place else None, help='`capture="auto"` tries torch.export, too', cause=error) from None
+            raise CaptureError(message, place=place, source_line=place[0] if place else None, help=_help_of(error, texts.TEXTS), cause=error) from None
         _log.debug("not recorded: %s", error)
         report.unrecorded, report.unrecorded_line = str(error), None if error.line is None or error.is_of_model else str(error.line)
         return None
     return Found(found.live, call, notes=found.notes, decomposed=found.decomposed)
+
+
+def _help_of(error: Any, texts: list[Any]) -> str:
+    """What to do about a model that cannot be recorded."""
+    if error.is_final:
+        return "change this line (docs/capture.md says what is recorded)"
+    line = next((line for line in texts if line is not None), None)
+    if line is not None:  # torch.export has the name of the size in it
+        return f"`{line.text}` ({line}) makes text of a size, which no file has: compare the size itself, or find by it what the text finds"
+    return '`capture="auto"` tries torch.export, too'
 
 
 def arranged(examples: Sequence[Any], call: Any, option: str = "examples") -> list[tuple[tuple[Any, ...], dict[str, Any]]]:

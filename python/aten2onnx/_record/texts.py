@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from .methods import methods_given
 from .numbers import is_from_data, number_of, plain
-from .places import kind_of_frame, line_of_model, tree_of
+from .places import Line, kind_of_frame, line_of_model, tree_of
 from .recorder import Recorder, Unrecorded
 from .tensors import Tracked
 
@@ -25,6 +25,9 @@ from .tensors import Tracked
 _MAKERS = frozenset("len int float ord hash eval exec".split())
 #: Functions and methods that find something by its name.
 _FINDERS = frozenset("getattr hasattr setattr get pop setdefault get_submodule get_parameter get_buffer index count startswith endswith".split())
+
+#: The lines that have made text of a size and gone on with it, in this export.
+TEXTS: list[Line | None] = []
 
 MAKES, FINDS, KEEPS, TELLS = "makes", "finds", "keeps", "tells"
 
@@ -45,7 +48,9 @@ def note_text(value: Any) -> None:
         return
     if from_data or use == MAKES:
         what = "an element of a tensor" if from_data else "a size"
-        raise Unrecorded(f"the model makes text of {what}, and goes on with it: where it finds something, write both in one expression, as in `self.heads[str(k)]`", line_of_model())
+        message = f"the model makes text of {what}, and goes on with it: where it finds something, write both in one expression, as in `self.heads[str(k)]`"
+        raise Unrecorded(message, line_of_model(), is_final=True)  # other ways of capture have the name of the size in the text
+    TEXTS.append(line_of_model())
     int(value)
 
 
@@ -141,4 +146,4 @@ def noted_texts() -> AbstractContextManager[None]:
     return methods_given((kind, name, _of(getattr(kind, name))) for kind in _KINDS for name in _NAMES)
 
 
-__all__ = ["is_told", "noted_texts"]
+__all__ = ["TEXTS", "is_told", "noted_texts"]
