@@ -15,6 +15,8 @@ _log = logging.getLogger(__name__)
 TURNS = 24
 #: So many times in all where a plain number is made of a size, as long as there are no more calls than that; and the largest size that is tried because the code has it.
 TURNS_OF_PLAIN, CALLS_OF_PLAIN, LARGEST = 64, 10_000, 64
+#: Text of a size is tried with up to so many digits.
+DIGITS = 4
 
 _WAYS = (
     "give the dimensions a range in which the branch is always the same (`Dim(\"n\", min=8)`), keep the side of the example with `branches=\"example\"`, "
@@ -153,14 +155,18 @@ def _at_other_sizes(
 def _sizes_of_code(recorded: Any, choices: list[dict[str, int]], line: Any) -> list[dict[str, int]]:
     """Sizes that the code of the model may compare a plain number with: its constants, small numbers, and the other sizes of the inputs."""
     from ._record.places import numbers_in
+    from ._record.texts import TEXTS
 
     changing = [symbol for symbol in choices[0] if len({sizes.get(symbol) for sizes in choices}) > 1]
     sizes = [size for given in recorded.inputs.values() for size in given if type(size) is int] + list(choices[0].values())
     wanted = dict.fromkeys([*sizes, *range(1, 9), *(() if line is None else numbers_in(line.file))])
+    is_text = line is not None and line in TEXTS  # it is longer where there are more digits
+    most = 10 ** (DIGITS - 1) if is_text else LARGEST
+    wanted.update(dict.fromkeys(10**digits for digits in range(1, DIGITS) if is_text))
     found: list[dict[str, int]] = []
     for symbol in changing:
         low, high = recorded.bounds.get(symbol, (1, None))
-        found += [{**choices[0], symbol: size} for size in wanted if max(low, 1) <= size <= (LARGEST if high is None else min(high, LARGEST))]
+        found += [{**choices[0], symbol: size} for size in wanted if max(low, 1) <= size <= (most if high is None else min(high, most))]
     return found[: CALLS_OF_PLAIN // max(len(recorded.graph.nodes), 1)]
 
 

@@ -441,7 +441,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
     if both.lowered or both.lines or both.rolled or runs[0].recorder.array_lines:  # branches without results, too: what Python remembers of them may be many
         try_out(recorded, model, arguments, runs[0], both, kept)
     elif runs[0].recorder.guessed or runs[0].recorder.doubts or arguments.asked_classes or wanted.forgets:
-        try_guesses(recorded, model, arguments, runs[0], kept)
+        try_guesses(recorded, model, arguments, runs[0], kept, live.native.open_conditions(kept) if kept else [])
     if wanted.keep_results and not arguments.has_fakes:
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]
         recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []

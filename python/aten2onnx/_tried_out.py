@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -33,15 +34,16 @@ def try_out(recorded: Any, model: Any, arguments: Any, first: Any, both: Any, co
     raise _array_error(found, lines) if lines else error
 
 
-def try_guesses(recorded: Any, model: Any, arguments: Any, first: Any, conditions: list[str]) -> None:
-    """Compares a program with numbers that were found by their values alone, or whose model asks for classes or for its memory, with the model.
+def try_guesses(recorded: Any, model: Any, arguments: Any, first: Any, conditions: list[str], told: list[str | None]) -> None:
+    """Compares a program with numbers that were found by their values alone, or whose model asks for classes or for its memory, with the model, where the
+    conditions of the program hold: `told` has them in Python.
 
     Raises:
         CaptureError: It gives other results.
     """
     from ._record.tried import difference
 
-    found = difference(recorded, model, arguments, first, bool(conditions))
+    found = difference(recorded, model, arguments, first, bool(conditions), lambda sizes: all(_holds(text, sizes) for text in told))
     if found is None:
         return
     lines = [line for line in first.recorder.guessed if line is not None]
@@ -52,9 +54,19 @@ def try_guesses(recorded: Any, model: Any, arguments: Any, first: Any, condition
         message, help = f"how a number is computed was not recorded: `{lines[0].text}` ({found})", "compute it with Python's operators, or with functions of `math`"
     else:
         place = arguments.asked_classes[:1]
-        message = f"the model asks for the class of a value, and does something else for that of a recording ({found})"
-        help = "ask with `isinstance`, or with `type(x) is int`"
+        message = f"the model asks for the class of a value, or compares it by `is`, and does something else for that of a recording ({found})"
+        help = "ask with `isinstance`, or with `type(x) is int`; leave `is True` out"
     raise CaptureError(message, place=place, source_line=place[0] if place else None, help=help)
+
+
+def _holds(text: str | None, sizes: dict[str, int]) -> bool:
+    """Whether a condition on sizes holds. One that is on something else says nothing of them."""
+    if text is None:
+        return True
+    try:
+        return bool(eval(text, {"math": math, "min": min, "max": max, "abs": abs, "int": int, "float": float, "__builtins__": {}}, dict(sizes)))  # noqa: S307
+    except (NameError, SyntaxError, TypeError, ZeroDivisionError, ValueError, OverflowError):
+        return True
 
 
 def _doubt_error(found: str, doubts: list[Any]) -> CaptureError:

@@ -89,7 +89,10 @@ def capture(model: Any, request: Request, rules: Rules, opset: int, report: Repo
         found = _recorded(model, request, rules, opset, report, shown, outside)
         if found is not None:
             return found
-    return _exported(model, request, report, shown, outside)
+    found = _exported(model, request, report, shown, outside)
+    if request.way == "auto" and report.unrecorded:
+        _check_exported(found, model, request, report)
+    return found
 
 
 def _recorded(
@@ -204,6 +207,23 @@ def _tell_line(error: CaptureError, reason: str, line: str) -> None:
     error.message = f"this model cannot be captured: {reason.removesuffix(f' ({line})')}"
     error.place, error.source_line = [line], line
     error.help = "change this line (docs/capture.md says what is recorded, and docs/messages.md what to do). If it takes one size of a dimension only, leave it out of `dynamic_shapes`. The other ways failed, too:"
+
+
+def _check_exported(found: Found, model: Any, request: Request, report: Report) -> None:
+    """Holds a program of torch.export against a model that could not be recorded.
+
+    Raises:
+        CaptureError: It gives other results.
+    """
+    from ._exported_check import check_exported
+    from ._export import prepare_call
+
+    prepared = prepare_call(model, *request.arguments[:6])
+    if prepared is None:
+        return
+    call = prepared[1]
+    with report.timed("try out"), nullcontext() if call is None else call.traced():
+        check_exported(found.live.exported, model, prepared, str(report.unrecorded), report.unrecorded_line)
 
 
 def decompose(found: Found, name: str, blockers: Callable[[Any], list[dict[str, Any]]]) -> None:

@@ -29,6 +29,13 @@ _FINDERS = frozenset("getattr hasattr setattr get pop setdefault get_submodule g
 #: The lines that have made text of a size and gone on with it, in this export.
 TEXTS: list[Line | None] = []
 
+#: Methods that keep a text in an object.
+_KEEPERS = frozenset("append add insert extend update put".split())
+#: Modules of Python that write messages.
+_TELLING = frozenset("logging warnings traceback".split())
+#: How the names of functions begin that write messages, or name what is measured or checked.
+_TELLERS = ("print", "warn", "log", "debug", "info", "error", "critical", "exception", "assert", "check", "record", "range_push", "annotate", "profile", "trace", "fail", "require", "write")
+
 MAKES, FINDS, KEEPS, TELLS = "makes", "finds", "keeps", "tells"
 
 
@@ -63,7 +70,9 @@ def is_told() -> bool:
 def _frame() -> FrameType | None:
     """The frame of the model whose code makes a text; None if a library does."""
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and kind_of_frame(frame) == "own":
+    while frame is not None and (kind := kind_of_frame(frame)) in ("own", "python"):
+        if kind == "python" and str(frame.f_globals.get("__name__")).partition(".")[0] in _TELLING:
+            return None
         frame = frame.f_back
     return frame if frame is not None and kind_of_frame(frame) == "model" else None
 
@@ -79,7 +88,9 @@ def _use(code: CodeType, place: int, number: int) -> str:
     if hasattr(code, "co_positions"):
         first, last, begin, end = list(code.co_positions())[place // 2]
         if None not in (first, last, begin, end):
-            texts = [node for node in texts if _spans(node, (first, begin), (last, end))] or texts
+            texts = [node for node in texts if _spans(node, (first, begin), (last, end))] or _nodes_at(tree, (first, begin), (last, end))
+    if not texts:  # another function makes the text: `",".join(map(str, sizes))`
+        return KEEPS
     uses = {_use_of(node, parents) for node in texts}
     return next((use for use in (MAKES, FINDS, KEEPS) if use in uses), TELLS)
 
@@ -87,6 +98,12 @@ def _use(code: CodeType, place: int, number: int) -> str:
 def _spans(node: Any, begin: Any, end: Any) -> bool:
     """Whether an expression has all from one place to another."""
     return bool((node.lineno, node.col_offset) <= begin and end <= (node.end_lineno, node.end_col_offset))
+
+
+def _nodes_at(tree: ast.AST, begin: Any, end: Any) -> list[ast.AST]:
+    """The expressions from one place to another: a call of a function that makes text of what it is given."""
+    nodes = (node for node in ast.walk(tree) if isinstance(node, (ast.Call, ast.BinOp)))
+    return [node for node in nodes if (node.lineno, node.col_offset) == begin and (node.end_lineno, node.end_col_offset) == end]
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -106,7 +123,7 @@ def _use_of(node: Any, parents: dict[Any, Any]) -> str:
     while parent is not None:
         if isinstance(parent, ast.Call):
             if node is not parent.func:
-                return _use_of_argument(parent)
+                return _use_of_argument(parent, parents)
         elif isinstance(parent, (ast.Subscript, ast.Compare)):
             return FINDS
         elif isinstance(parent, (ast.Raise, ast.Assert, ast.Expr)):
@@ -117,13 +134,18 @@ def _use_of(node: Any, parents: dict[Any, Any]) -> str:
     return KEEPS
 
 
-def _use_of_argument(call: ast.Call) -> str:
+def _use_of_argument(call: ast.Call, parents: dict[Any, Any]) -> str:
     name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if name in _MAKERS:
         return MAKES
     if name in _FINDERS:
         return FINDS
-    return KEEPS if name in ("str", "join", "append", "replace", "split", "strip", "zfill") else TELLS
+    if name in _KEEPERS:
+        return KEEPS
+    if name.strip("_").startswith(_TELLERS) or name.endswith(("Error", "Exception", "Warning")):
+        return TELLS
+    # What another function makes of it is no matter if nobody reads that.
+    return TELLS if isinstance(parents.get(call), ast.Expr) else KEEPS
 
 
 def _of(real: Any) -> Any:
