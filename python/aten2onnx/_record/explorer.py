@@ -300,11 +300,14 @@ class Explorer:
         forced = (*answers[:index], not question.answer)
         if self.care is Care.MOST:
             return self.recorded(self.turns(forced), question.line)
+        following = self.turns(forced, turns.all_wanted())
         try:
-            return self.recorded(self.turns(forced, turns.all_wanted()), question.line)
+            return self.recorded(following, question.line)
         except (NoBothSides, Unrecorded):
             raise
         except Exception as error:  # whatever the model raises: perhaps because of these answers
+            if not following.follows:
+                raise
             _log.debug("with the same answers as before: %s", error)
             return self.recorded(self.turns(forced), question.line)
 
