@@ -25,7 +25,7 @@ from .without import is_same_without
 _log = logging.getLogger(__name__)
 
 #: So many runs find the ways through the turns of loops. Turns with more ways through them are written down as such after that.
-_MOST_IN_TURNS = 16
+_MOST_IN_TURNS = 8
 
 #: So many times more than the run that inputs take may a side ask a line in a `while`.
 _MORE_TIMES = 8
