@@ -249,6 +249,8 @@ class _Expressions(ast.NodeTransformer):
             return _call("unzipped", [function, self.visit(node.args[0].value)], node)
         if isinstance(function, ast.Attribute) and function.attr == "count" and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
             return _call("counted", [self.visit(function.value), self.visit(node.args[0])], node)
+        if isinstance(function, ast.Attribute) and function.attr == "get" and 1 <= len(node.args) <= 2 and not node.keywords and not isinstance(node.args[0], (ast.Constant, ast.Starred)):
+            return _call("got", [self.visit(function.value), *map(self.visit, node.args)], node)
         if isinstance(function, ast.Attribute) and function.attr == "sort":
             self.generic_visit(node)
             node.func, node.args = _at(ast.Attribute(_name(NAME), "sort_in", ast.Load()), node), [function.value, *node.args]

@@ -93,6 +93,8 @@ class float_(metaclass=_Kind):
 
 
 def _len(value: Any) -> Any:
+    if isinstance(value, dict) and Recorder.current is not None and Recorder.current.structure is not None:
+        Recorder.current.structure.keys.check(value)
     value = items_of(value)
     value = value.tensor if isinstance(value, Array) else value
     if isinstance(value, Tracked) and value.actual.dim() > 0:
