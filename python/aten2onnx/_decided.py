@@ -89,6 +89,9 @@ def take_branches(
         if other and not stops:
             choices = other if not branch.is_plain else [*other, *_sizes_of_code(recorded, other, branch.line)]
             same, was_tried = _at_other_sizes(choices, turned, known, branch.is_plain)
+            if same and branch.is_plain and is_idle_loop(branch.line, both, choice):
+                refused.append(_idle_error(branch.line))
+                continue
             if same:
                 continue
             zeros = sorted({symbol for sizes in other for symbol, size in sizes.items() if size == 0})
@@ -130,6 +133,32 @@ def take_branches(
         refused[0].loops = [line for error in refused for line in error.loops]
         raise refused[0]
     return kept, notes
+
+
+def check_walked(lines: list[Any], both: Any, choice: str) -> None:
+    """Looks for loops over tensors that are in no run noted turn by turn, though the number of their turns follows from a size.
+
+    Raises:
+        OpenBranch: There are some.
+    """
+    idle = [line for line in lines if is_idle_loop(line, both, choice)]
+    if idle:
+        raise _idle_error(idle[0])
+
+
+def _idle_error(line: Any) -> OpenBranch:
+    error = branch_error(f"the turns of a loop over a size make no calls, and what they compute may matter at others: `{line.text}`", line, (), [line])
+    error.is_idle = True
+    return error
+
+
+def is_idle_loop(line: Any, both: Any, choice: str) -> bool:
+    """Whether a line of the user's code walks through what has a size, and may still be recorded as a loop."""
+    from ._record.places import is_choosing_walk, is_installed
+
+    if choice != "both" or both is None or line is None or is_installed(line.file):
+        return False
+    return is_choosing_walk(*line.place) and line.place not in both.loops | both.lowered
 
 
 def _at_other_sizes(

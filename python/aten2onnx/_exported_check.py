@@ -95,8 +95,8 @@ def _count(tensor: Any) -> int:
 def _difference(exported: Any, model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
     """What the program gives that the model does not; None if both agree, or either does not take the inputs."""
     import torch
-    from torch.utils import _pytree as pytree
 
+    from ._record.held import Returned
     from ._record.state import untouched
     from ._runtime import user_inputs
 
@@ -104,13 +104,15 @@ def _difference(exported: Any, model: Any, args: tuple[Any, ...], kwargs: Mappin
         return None
     try:
         with torch.no_grad(), untouched(model):
-            wanted = pytree.tree_leaves(model(*copy.deepcopy(args), **copy.deepcopy(dict(kwargs))))
+            returned = Returned(model(*copy.deepcopy(args), **copy.deepcopy(dict(kwargs))))
         found, _ = results(exported, user_inputs(exported, args, kwargs))
     except Exception as error:  # whatever the model and PyTorch raise for inputs that they do not take
         _log.debug("not compared: %s", error)
         return None
-    pairs = [(torch.as_tensor(want), torch.as_tensor(got)) for want, got in zip((one for one in wanted if one is not None), found) if not isinstance(want, str)]
-    for number, (want, got) in enumerate(pairs):
+    for number, (want, got) in enumerate(zip(returned.beside(len(found)), found)):
+        if isinstance(want, str) or isinstance(got, str):
+            continue
+        want, got = torch.as_tensor(want), torch.as_tensor(got)
         if want.shape != got.shape:
             return f"output {number} has the shape {list(got.shape)}, and {list(want.shape)} in the model"
         if not torch.allclose(want.to(torch.complex128), got.to(torch.complex128), 1e-3, 1e-4, True):

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from ._branches import OpenBranch, branch_notes, check_branch_inputs, both_sides_of, explain, loops_of, refuses
-from ._decided import RANGE, branch_error, is_right_at_one, take_branches
+from ._decided import RANGE, branch_error, check_walked, is_right_at_one, take_branches
 from ._empty import Emptied, asked_by_branch, asked_by_choices
 from ._errors import CaptureError, Error, InputError
 from ._live import LiveProgram, absent
@@ -357,6 +357,8 @@ def _capture_turned(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
                 few[error.few] = error
                 both.loops -= {error.few}
                 continue
+            if error.is_idle:  # only lowered code knows what numbers of Python's do in a turn that no run makes
+                raise
             new, loops = both_sides_of(error.lines) - both.lines, loops_of(error) - both.loops - set(few)
             if few and not (new or loops) and (error.at is None or any(is_in_loop(error.at.place, place) for place in few)):
                 raise next(iter(few.values())) from None
@@ -429,6 +431,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         turned = lambda sizes, leaves_few=False: recording.is_same(model, arguments, runs[0], sizes, known, done, leaves_few)  # noqa: E731
         before = len(recorded.observed)
         empty_notes = _ask_for_empty(live, recorded, wanted, frozenset(arguments.unstated) - wanted.empty, turned, both)
+        check_walked(runs[0].recorder.walked, both, branches)
         kept, notes = take_branches(live, recorded, branches, turned, lambda symbol: is_right_at_one(recorded, model, arguments, runs[0], symbol), both)
         if len(recorded.observed) > before:
             live = _live(recorded, name, rules, True, wanted.outside)  # holds the sizes at 1 against its own

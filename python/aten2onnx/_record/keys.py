@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
+from .containers import DICTIONARIES
 from .long import Long
+from .lowered import NAME
 from .modes import Mode
-from .places import line_of_model
+from .places import kind_of_frame, line_of_frame, line_of_model
+from .recorder import Recorder
 from .states import Snapshot, is_number
 from .turns import NoBothSides
 from .written import Again
@@ -109,15 +113,52 @@ class Keys:
         self.check(container, key)
         return None
 
+    def stands_for(self, container: Any, key: Any, default: Any = None) -> bool:
+        """Whether a key that is asked for with a default is none that was made, or the default is what it stands for if it is missing."""
+        if not isinstance(key, str) or (id(container), key) not in self._made:
+            return True
+        make = self._maker(container, None)
+        value = None if make is None else make()
+        return type(value) is type(default) and (is_number(value) or type(value) is list) and bool(value == default)
+
+    def check_returned(self, value: Any, frame: FrameType | None) -> None:
+        """Ends the export if a dictionary with made keys goes to code that is not lowered, of which nothing is seen here. That code is lowered then, if it can be.
+
+        Raises:
+            NoBothSides: It does.
+        """
+        values = value if isinstance(value, (list, tuple)) else [value]
+        if not self._made or not any(type(one) in DICTIONARIES and self._names_of(one) for one in values):
+            return
+        while frame is not None and kind_of_frame(frame) != "model":
+            frame = frame.f_back
+        if frame is None or NAME not in (*frame.f_code.co_names, *frame.f_code.co_freevars, *frame.f_code.co_cellvars):
+            raise NoBothSides("a dictionary is returned whose keys follow from data", line_of_frame(frame) or line_of_model(), _HELP)
+
+    def _names_of(self, container: Any) -> list[str]:
+        """The keys of a dictionary that were made."""
+        return [name for number, name in self._made if number == id(container) and name in container]
+
     def check(self, container: Any, key: Any = None) -> None:
         """Ends the export if a dictionary has made keys, or this one is made, and the model asks for that.
 
         Raises:
             NoBothSides: It does.
         """
-        made = [name for number, name in self._made if number == id(container) and name in container]
+        made = self._names_of(container)
         if made and (key is None or isinstance(key, Mode) or (isinstance(key, str) and key in made)):
             raise NoBothSides("whether a key is in a dictionary follows from data", line_of_model(), _HELP)
+
+
+def check_keys(container: Any) -> None:
+    """Ends the export if the model asks which keys a dictionary has, and some of them are made.
+
+    Raises:
+        NoBothSides: It does.
+    """
+    structure = Recorder.current.structure if Recorder.current is not None and isinstance(container, dict) else None
+    if structure is not None:
+        structure.keys.check(container)
 
 
 def _is_in(container: Any, before: Snapshot) -> bool:
@@ -125,4 +166,4 @@ def _is_in(container: Any, before: Snapshot) -> bool:
     return any(known is container for known in before.containers.values())
 
 
-__all__ = ["Keys"]
+__all__ = ["Keys", "check_keys"]

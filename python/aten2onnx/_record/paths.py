@@ -232,9 +232,23 @@ def _recorded_once(record: Record, both: Both) -> Run:
         path = explorer.path(first)
         if is_held or not explorer.is_shortened or holds(path, explorer):
             break
+    _check_kept(path.items)
     both.made, both.failures, both.rolled = _made(path.items, both.max_branches), _worst(explorer.failures), list(_loops(path.items))
     both.held, both.care = both.lines, care
     return _Writer(explorer.merger, first).run(path)
+
+
+def _check_kept(items: list[Item]) -> None:
+    """Looks for loops of which nothing is kept that a program has. What Python keeps of their turns, as `sum(1 for i in range(n) if i > 40)` does, is that of the run.
+
+    Raises:
+        NoBothSides: There is one.
+    """
+    for item in items:
+        if isinstance(item, Rolled) and not item.carried and not item.slices and (any(isinstance(one, If) for one in item.items) or not count_of_calls(item.items)):
+            raise NoBothSides("what is kept of the turns of a loop is a number of Python's", item.line)
+        for part in parts_of(item):
+            _check_kept(part)
 
 
 def _check_rows(both: Both, run: Run) -> None:

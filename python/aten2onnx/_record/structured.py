@@ -29,7 +29,7 @@ from .deques import items_of
 from .grown import Grown, OtherSizes
 from .joined_sides import JoinedSides
 from .keyed import at_text, attribute_at_text
-from .keys import Keys
+from .keys import Keys, check_keys
 from .long import Long
 from .loops import Mark, Walkable
 from .modes import Mode, attribute_by, code_of, codes_in, found_by, found_or, is_text
@@ -225,6 +225,7 @@ class Structure:
         """`list(values)` or `tuple(values)`."""
         if kind == list and isinstance(values, Numbers) and number_of(values.length) is not None:
             return Grown(values.tensor(), int, line_of_model())
+        check_keys(values)
         if kind not in (list, tuple) or isinstance(values, Numbers):
             return kind(values)
         found = folds.listed(values)
@@ -239,10 +240,23 @@ class Structure:
             self.keys.need(container, index)
         return found_by(self, container, index) if isinstance(index, Mode) else item_of(self, container, index)
 
+    def returned(self, value: Any) -> Any:
+        """What a function returns."""
+        self.keys.check_returned(value, sys._getframe(1).f_back)
+        return value
+
+    @staticmethod
+    def whole(container: Any) -> Any:
+        """What `items()`, `keys()` or `values()` is asked of."""
+        check_keys(container)
+        return container
+
     def got(self, container: Any, index: Any, *default: Any) -> Any:
         """`container.get(index, default)`."""
         container = items_of(container)
         if not isinstance(index, Mode) or type(container) not in DICTIONARIES:
+            if isinstance(container, dict) and not self.keys.stands_for(container, index, *default):
+                return self.chosen(self.keys.is_there(container, index), lambda: container[index], lambda: default[0] if default else None)
             return container.get(index, *default)
         otherwise = default[0] if default else None
         self.keys.note_default(container, otherwise)
