@@ -135,15 +135,20 @@ def take_branches(
     return kept, notes
 
 
-def check_walked(lines: list[Any], both: Any, choice: str) -> None:
-    """Looks for loops over tensors that are in no run noted turn by turn, though the number of their turns follows from a size.
+def check_walked(turns: list[list[tuple[Any, int]]], both: Any, choice: str) -> None:
+    """Looks for loops over tensors that are in no run noted turn by turn, though the number of their turns follows from a size: it is another one in the runs. `turns`
+    has the lines of loops with their turns for each run.
 
     Raises:
         OpenBranch: There are some.
     """
-    idle = [line for line in lines if is_idle_loop(line, both, choice)]
-    if idle:
-        raise _idle_error(idle[0])
+    counts: list[dict[Any, list[int]]] = [{} for _ in turns]
+    for found, made in zip(counts, turns):
+        for line, count in made:
+            found.setdefault(line, []).append(count)
+    for line, mine in counts[0].items():
+        if any(other.get(line) != mine for other in counts[1:]) and is_idle_loop(line, both, choice):
+            raise _idle_error(line)
 
 
 def _idle_error(line: Any) -> OpenBranch:

@@ -431,7 +431,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         turned = lambda sizes, leaves_few=False: recording.is_same(model, arguments, runs[0], sizes, known, done, leaves_few)  # noqa: E731
         before = len(recorded.observed)
         empty_notes = _ask_for_empty(live, recorded, wanted, frozenset(arguments.unstated) - wanted.empty, turned, both)
-        check_walked(runs[0].recorder.walked, both, branches)
+        check_walked([run.recorder.turns_made for run in runs], both, branches)
         kept, notes = take_branches(live, recorded, branches, turned, lambda symbol: is_right_at_one(recorded, model, arguments, runs[0], symbol), both)
         if len(recorded.observed) > before:
             live = _live(recorded, name, rules, True, wanted.outside)  # holds the sizes at 1 against its own

@@ -129,6 +129,8 @@ class Recorder(TorchDispatchMode):
         self.turns: Turns | None = None
         #: The lines that take a tensor apart along a dimension that may have another size.
         self.walked: list[Line] = []
+        #: These lines, with the number of turns in this run.
+        self.turns_made: list[tuple[Line, int]] = []
         #: The lines that make arrays of what was computed.
         self.array_lines: list[Line | None] = []
         self.has_empty_masks = False

@@ -232,6 +232,7 @@ def note_line(tensor: Tracked, axis: int) -> None:
         return
     if line is not None:
         tensor.recorder.walked.append(line)
+        tensor.recorder.turns_made.append((line, tensor.actual.shape[axis]))
     number = number_of(size)
     if tensor.actual.shape[axis] == 0 and number is not None:  # no call and no branch tells of slices that are not there
         tensor.recorder.require(number, "int", line, line is not None)
