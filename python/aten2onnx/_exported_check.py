@@ -13,6 +13,7 @@ from itertools import islice
 from operator import is_not
 from typing import Any
 
+from ._capture import onnx_export_flag
 from ._errors import CaptureError
 from ._ones import takes
 from ._verify import is_random, results
@@ -97,13 +98,14 @@ def _difference(exported: Any, model: Any, args: tuple[Any, ...], kwargs: Mappin
     import torch
 
     from ._record.held import Returned
+    from ._record.runs import exporting
     from ._record.state import untouched
     from ._runtime import user_inputs
 
     if not takes(exported, args, kwargs):
         return None
     try:
-        with torch.no_grad(), untouched(model):
+        with torch.no_grad(), untouched(model), exporting(), onnx_export_flag():  # the model may do something else then
             returned = Returned(model(*copy.deepcopy(args), **copy.deepcopy(dict(kwargs))))
         found, _ = results(exported, user_inputs(exported, args, kwargs))
     except Exception as error:  # whatever the model and PyTorch raise for inputs that they do not take
