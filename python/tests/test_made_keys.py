@@ -122,7 +122,24 @@ def rare(x):
     return counts
 
 
+def how_many(x):
+    counts = {}
+    for value in x[:, 0]:
+        kind = "hot" if value > 25 else "cold"
+        counts[kind] = counts.get(kind, 0) + 1
+    return x * len(counts)
+
+
+def is_in(x):
+    counts = Counter()
+    for value in x[:, 0]:
+        counts["hot" if value > 25 else "cold"] += 1
+    return x * 2 if "cold" in counts else x * 3
+
+
 ASKED: dict[str, Callable[..., Any]] = {
+    "how many here": how_many,
+    "in here": is_in,
     "how many": lambda x: x * len(rare(x)),
     "in": lambda x: x * 2 if "cold" in rare(x) else x * 3,
     "a list": lambda x: x * 2 if "cold" in list(rare(x)) else x * 3,

@@ -106,6 +106,10 @@ def is_long(x: torch.Tensor) -> torch.Tensor:
     return twice_or(len(text) > 2, x)
 
 
+def length(text: str) -> float:
+    return float(len(text))
+
+
 REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
     "an error of an operator": (view_or_copy, "whether an operator raises an error"),
     "a view": (lambda x: twice_or(x.t().reshape(-1)._is_view(), x), "how a tensor lies in memory"),
@@ -115,6 +119,7 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
     "text in a key": (lambda x: x * {"3x4": 2.0, "5x4": 7.0}.get("x".join(str(size) for size in x.shape), 1.0), "how it is computed was not recorded"),
     "text by map": (lambda x: twice_or(",".join(map(str, x.shape)) == "5,4", x), "a plain number is made of a size"),
     "text for another function": (lambda x: x * (1 + sorted([str(x.shape[0]), "4"]).index("4")), "how it is computed was not recorded"),
+    "text for a function of the model": (lambda x: x * length(str(x.shape[0])), "a plain number is made of a size"),
     "text by the standard library": (lambda x: twice_or(string.Template("$n").substitute(n=x.shape[0]) == "5", x), "a plain number is made of a size"),
     "text with more digits": (is_long, "a plain number is made of a size"),
     "the object True": (lambda x: twice_or((x.shape[0] > 4) is True, x), "compares it by `is`"),
