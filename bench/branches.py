@@ -11,19 +11,15 @@ import argparse
 import os
 import platform
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import torch
+from costs import cost_of_export
 from pages import write_table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "tests"))
 from test_branch_runs import FIRST, InLoop, Nested, OnData, OnSizes  # noqa: E402
-
-import aten2onnx
-from aten2onnx import _recorded
-from aten2onnx._record import runs
 
 MARK, END = "<!-- bench/branches.py -->", "<!-- bench/branches.py ends -->"
 #: So many exports of each model.
@@ -31,35 +27,8 @@ REPEATS = 2
 KINDS = {"in a row, on data": OnData, "in a row, on sizes": OnSizes, "in one another": Nested, "in a loop": InLoop}
 
 
-class Cost:
-    """The runs and the time of one export."""
-
-    def __init__(self) -> None:
-        self.runs, self.tried, self.all = 0, 0.0, 0.0
-        self._recorded, self._try_out = runs._recorded, _recorded._try_out
-
-    def export(self, model: torch.nn.Module) -> Cost:
-        runs._recorded, _recorded._try_out = self._counted, self._timed
-        start = time.process_time()
-        try:
-            aten2onnx.export(model.eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
-        finally:
-            runs._recorded, _recorded._try_out = self._recorded, self._try_out
-        self.all = time.process_time() - start
-        return self
-
-    def _counted(self, *args: Any) -> Any:
-        self.runs += 1
-        return self._recorded(*args)
-
-    def _timed(self, *args: Any) -> None:
-        start = time.process_time()
-        self._try_out(*args)
-        self.tried += time.process_time() - start
-
-
 def row(name: str, kind: Any, count: int) -> str:
-    costs = [Cost().export(kind(count)) for _ in range(REPEATS)]
+    costs = [cost_of_export(kind(count).eval(), (torch.randn(6, 4),), {"x": {0: "n"}})[0] for _ in range(REPEATS)]
     best = min(costs, key=lambda cost: cost.all)
     a_side = (best.runs - FIRST) / (2 * count) if count else 0
     return f"| {name} | {count} | {best.runs} | {a_side:.1f} | {best.all - best.tried:.2f} | {best.tried:.2f} |"

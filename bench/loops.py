@@ -21,8 +21,7 @@ from pages import write_table
 from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "tests"))
-from test_real_loops import Greedy, Parseq, llama  # noqa: E402
-from test_real_scans import Language, SetAbstraction, transformers  # noqa: E402
+from real_models import Greedy, Parseq, SetAbstraction, llama, mamba  # noqa: E402
 
 import aten2onnx
 
@@ -76,16 +75,11 @@ class Counted(Greedy):
         return ids
 
 
-def mamba() -> nn.Module:
-    config = transformers.MambaConfig(vocab_size=29, hidden_size=64, state_size=16, num_hidden_layers=2, use_cache=False)
-    return Language(transformers.MambaModel(config))
-
-
 MODELS = {
     "recurrent cell of 32, 64 turns": (Recurrence(32), (torch.randn(1, 64, 32),)),
     "recurrent cell of 512, 64 turns": (Recurrence(512), (torch.randn(1, 64, 512),)),
     "scan of 64 x 16 states, 128 turns": (Scan(64, 16), (torch.randn(1, 128, 64),)),
-    "Mamba of transformers, 2 layers, 64 tokens": (mamba(), (torch.randint(0, 29, (1, 64)),)),
+    "Mamba of transformers, 2 layers, 64 tokens": (mamba(64, 16, 2), (torch.randint(0, 29, (1, 64)),)),
     "sampling and grouping of PointNet++, 64 of 512 points": (SetAbstraction(64), (torch.randn(1, 512, 3),)),
     "a text decoder that stops early, 12 turns": (Parseq(), (torch.randn(1, 20, 16),)),
     "greedy decoding of a Llama, 16 tokens": (Counted(llama(), 3, 16), (torch.tensor([[1, 5, 2, 7]]),)),

@@ -22,6 +22,7 @@ class OpenBranch(CaptureError):
         at: The line.
         is_explained: Whether the help is about this error, and not about branches of all kinds.
         is_limit: Whether there are more branches or runs than are allowed.
+        is_idle: Whether it is about a loop whose turns make no difference at all sizes that were tried.
         is_unlikely: Whether not all was tried, because lowered code is cheaper and more likely to do.
     """
 
@@ -34,6 +35,7 @@ class OpenBranch(CaptureError):
     is_explained: bool = False
     is_limit: bool = False
     is_unlikely: bool = False
+    is_idle: bool = False
 
 
 def both_sides_of(lines: Iterable[Any]) -> frozenset[tuple[str, int]]:

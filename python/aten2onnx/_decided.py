@@ -15,6 +15,8 @@ _log = logging.getLogger(__name__)
 TURNS = 24
 #: So many times in all where a plain number is made of a size, as long as there are no more calls than that; and the largest size that is tried because the code has it.
 TURNS_OF_PLAIN, CALLS_OF_PLAIN, LARGEST = 64, 10_000, 64
+#: Text of a size is tried with up to so many digits.
+DIGITS = 4
 
 _WAYS = (
     "give the dimensions a range in which the branch is always the same (`Dim(\"n\", min=8)`), keep the side of the example with `branches=\"example\"`, "
@@ -87,6 +89,9 @@ def take_branches(
         if other and not stops:
             choices = other if not branch.is_plain else [*other, *_sizes_of_code(recorded, other, branch.line)]
             same, was_tried = _at_other_sizes(choices, turned, known, branch.is_plain)
+            if same and branch.is_plain and is_idle_loop(branch.line, both, choice):
+                refused.append(_idle_error(branch.line))
+                continue
             if same:
                 continue
             zeros = sorted({symbol for sizes in other for symbol, size in sizes.items() if size == 0})
@@ -130,6 +135,37 @@ def take_branches(
     return kept, notes
 
 
+def check_walked(turns: list[list[tuple[Any, int]]], both: Any, choice: str) -> None:
+    """Looks for loops over tensors that are in no run noted turn by turn, though the number of their turns follows from a size: it is another one in the runs. `turns`
+    has the lines of loops with their turns for each run.
+
+    Raises:
+        OpenBranch: There are some.
+    """
+    counts: list[dict[Any, list[int]]] = [{} for _ in turns]
+    for found, made in zip(counts, turns):
+        for line, count in made:
+            found.setdefault(line, []).append(count)
+    for line, mine in counts[0].items():
+        if any(other.get(line) != mine for other in counts[1:]) and is_idle_loop(line, both, choice):
+            raise _idle_error(line)
+
+
+def _idle_error(line: Any) -> OpenBranch:
+    error = branch_error(f"the turns of a loop over a size make no calls, and what they compute may matter at others: `{line.text}`", line, (), [line])
+    error.is_idle = True
+    return error
+
+
+def is_idle_loop(line: Any, both: Any, choice: str) -> bool:
+    """Whether a line of the user's code walks through what has a size, and may still be recorded as a loop."""
+    from ._record.places import is_choosing_walk, is_installed
+
+    if choice != "both" or both is None or line is None or is_installed(line.file):
+        return False
+    return is_choosing_walk(*line.place) and line.place not in both.loops | both.lowered
+
+
 def _at_other_sizes(
     choices: list[dict[str, int]], turned: Callable[..., bool | None], known: dict[tuple[Any, ...], bool | None], is_plain: bool
 ) -> tuple[bool | None, bool]:
@@ -153,14 +189,18 @@ def _at_other_sizes(
 def _sizes_of_code(recorded: Any, choices: list[dict[str, int]], line: Any) -> list[dict[str, int]]:
     """Sizes that the code of the model may compare a plain number with: its constants, small numbers, and the other sizes of the inputs."""
     from ._record.places import numbers_in
+    from ._record.texts import TEXTS
 
     changing = [symbol for symbol in choices[0] if len({sizes.get(symbol) for sizes in choices}) > 1]
     sizes = [size for given in recorded.inputs.values() for size in given if type(size) is int] + list(choices[0].values())
     wanted = dict.fromkeys([*sizes, *range(1, 9), *(() if line is None else numbers_in(line.file))])
+    is_text = line is not None and line in TEXTS  # it is longer where there are more digits
+    most = 10 ** (DIGITS - 1) if is_text else LARGEST
+    wanted.update(dict.fromkeys(10**digits for digits in range(1, DIGITS) if is_text))
     found: list[dict[str, int]] = []
     for symbol in changing:
         low, high = recorded.bounds.get(symbol, (1, None))
-        found += [{**choices[0], symbol: size} for size in wanted if max(low, 1) <= size <= (LARGEST if high is None else min(high, LARGEST))]
+        found += [{**choices[0], symbol: size} for size in wanted if max(low, 1) <= size <= (most if high is None else min(high, most))]
     return found[: CALLS_OF_PLAIN // max(len(recorded.graph.nodes), 1)]
 
 

@@ -163,6 +163,17 @@ def _takes(exported: Any, args: Any, kwargs: Any) -> bool:
     return all(_holds(code, arguments) for code in guards_code(exported))
 
 
+def takes(exported: Any, args: Any, kwargs: Any) -> bool:
+    """Whether a program says of itself that it is right for these arguments: their sizes are in its ranges, and its guards hold."""
+    known = _symbols(exported, args, kwargs)
+    if known is None:
+        return False
+    ranges = {symbol: exported.range_constraints.get(symbol) for symbol in known}
+    if any(bounds is not None and not bounds.lower <= known[symbol] <= bounds.upper for symbol, bounds in ranges.items()):
+        return False
+    return _takes(exported, args, kwargs)
+
+
 def _symbols(exported: Any, args: Any, kwargs: Any) -> dict[Any, int] | None:
     """The symbols of a program with their values for these arguments; None if one has two."""
     import torch

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from ._branches import OpenBranch, branch_notes, check_branch_inputs, both_sides_of, explain, loops_of, refuses
-from ._decided import RANGE, branch_error, is_right_at_one, take_branches
+from ._decided import RANGE, branch_error, check_walked, is_right_at_one, take_branches
 from ._empty import Emptied, asked_by_branch, asked_by_choices
 from ._errors import CaptureError, Error, InputError
 from ._live import LiveProgram, absent
@@ -40,12 +40,14 @@ class NotRecorded(Exception):
     Attributes:
         line: The line of the model, if it is known.
         is_of_model: Whether PyTorch or the model has raised it, and not the recorder.
+        is_final: Whether no other way of capture can be right.
     """
 
-    def __init__(self, message: str, line: Any = None, is_of_model: bool = False) -> None:
+    def __init__(self, message: str, line: Any = None, is_of_model: bool = False, is_final: bool = False) -> None:
         super().__init__(message)
         self.line = line
         self.is_of_model = is_of_model
+        self.is_final = is_final
 
 
 class RecordedProgram(LiveProgram):
@@ -355,6 +357,8 @@ def _capture_turned(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple
                 few[error.few] = error
                 both.loops -= {error.few}
                 continue
+            if error.is_idle:  # only lowered code knows what numbers of Python's do in a turn that no run makes
+                raise
             new, loops = both_sides_of(error.lines) - both.lines, loops_of(error) - both.loops - set(few)
             if few and not (new or loops) and (error.at is None or any(is_in_loop(error.at.place, place) for place in few)):
                 raise next(iter(few.values())) from None
@@ -401,7 +405,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
             raise refused from None
         except Exception as error:  # PyTorch passes on whatever the model raises.
             _log.debug("not recorded: %s", error, exc_info=True)
-            raise NotRecorded(_reason(error), _line(error), not isinstance(error, Unrecorded)) from error
+            raise NotRecorded(_reason(error), _line(error), not isinstance(error, Unrecorded), getattr(error, "is_final", False)) from error
         lacking = [operator for operator in _operators(recorded) if operator not in known]
         live = None
         recorded.example_inputs = (args, kwargs)
@@ -427,6 +431,7 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         turned = lambda sizes, leaves_few=False: recording.is_same(model, arguments, runs[0], sizes, known, done, leaves_few)  # noqa: E731
         before = len(recorded.observed)
         empty_notes = _ask_for_empty(live, recorded, wanted, frozenset(arguments.unstated) - wanted.empty, turned, both)
+        check_walked([run.recorder.turns_made for run in runs], both, branches)
         kept, notes = take_branches(live, recorded, branches, turned, lambda symbol: is_right_at_one(recorded, model, arguments, runs[0], symbol), both)
         if len(recorded.observed) > before:
             live = _live(recorded, name, rules, True, wanted.outside)  # holds the sizes at 1 against its own
@@ -438,8 +443,8 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         raise
     if both.lowered or both.lines or both.rolled or runs[0].recorder.array_lines:  # branches without results, too: what Python remembers of them may be many
         try_out(recorded, model, arguments, runs[0], both, kept)
-    elif runs[0].recorder.guessed or arguments.asked_classes or wanted.forgets:
-        try_guesses(recorded, model, arguments, runs[0], kept)
+    elif runs[0].recorder.guessed or runs[0].recorder.doubts or arguments.asked_classes or wanted.forgets:
+        try_guesses(recorded, model, arguments, runs[0], kept, live.native.open_conditions(kept) if kept else [])
     if wanted.keep_results and not arguments.has_fakes:
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]
         recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -22,32 +23,59 @@ def try_out(recorded: Any, model: Any, arguments: Any, first: Any, both: Any, co
     from ._record.tried import difference
 
     found = difference(recorded, model, arguments, first, bool(conditions))
-    if found is not None:
-        error = another(found, both)
-        lines = [line for line in first.recorder.array_lines if line is not None]
-        raise error if error.place or not lines else _array_error(found, lines)
+    if found is None:
+        return
+    error = another(found, both)
+    if error.place:
+        raise error
+    if first.recorder.doubts:
+        raise _doubt_error(found, first.recorder.doubts)
+    lines = [line for line in first.recorder.array_lines if line is not None]
+    raise _array_error(found, lines) if lines else error
 
 
-def try_guesses(recorded: Any, model: Any, arguments: Any, first: Any, conditions: list[str]) -> None:
-    """Compares a program with numbers that were found by their values alone, or whose model asks for classes that are others in a run, with the model.
+def try_guesses(recorded: Any, model: Any, arguments: Any, first: Any, conditions: list[str], told: list[str | None]) -> None:
+    """Compares a program with numbers that were found by their values alone, or whose model asks for classes or for its memory, with the model, where the
+    conditions of the program hold: `told` has them in Python.
 
     Raises:
         CaptureError: It gives other results.
     """
     from ._record.tried import difference
 
-    found = difference(recorded, model, arguments, first, bool(conditions))
+    found = difference(recorded, model, arguments, first, bool(conditions), lambda sizes: all(_holds(text, sizes) for text in told))
     if found is None:
         return
     lines = [line for line in first.recorder.guessed if line is not None]
     place = [str(line) for line in lines[:1]]
+    if not lines and first.recorder.doubts:
+        raise _doubt_error(found, first.recorder.doubts)
     if lines:
         message, help = f"how a number is computed was not recorded: `{lines[0].text}` ({found})", "compute it with Python's operators, or with functions of `math`"
     else:
         place = arguments.asked_classes[:1]
-        message = f"the model asks for the class of a value, and does something else for that of a recording ({found})"
-        help = "ask with `isinstance`, or with `type(x) is int`"
+        message = f"the model asks for the class of a value, or compares it by `is`, and does something else for that of a recording ({found})"
+        help = "ask with `isinstance`, or with `type(x) is int`; leave `is True` out"
     raise CaptureError(message, place=place, source_line=place[0] if place else None, help=help)
+
+
+def _holds(text: str | None, sizes: dict[str, int]) -> bool:
+    """Whether a condition on sizes holds. One that is on something else says nothing of them."""
+    if text is None:
+        return True
+    try:
+        return bool(eval(text, {"math": math, "min": min, "max": max, "abs": abs, "int": int, "float": float, "__builtins__": {}}, dict(sizes)))  # noqa: S307
+    except (NameError, SyntaxError, TypeError, ZeroDivisionError, ValueError, OverflowError):
+        return True
+
+
+def _doubt_error(found: str, doubts: list[Any]) -> CaptureError:
+    """The error of a program whose model asks something that is another one at other sizes."""
+    line, what = doubts[0]
+    place = [str(one) for one in dict.fromkeys(one for one, _ in doubts)]
+    message = f"the model asks {what}, which is another one at other sizes or data: `{line.text}` ({found})"
+    help = "do the same in both cases, or declare sizes at which the answer is always the same (`Dim(\"n\", min=2)`)"
+    return CaptureError(message, place=place, source_line=place[0], help=help)
 
 
 def _array_error(found: str, lines: list[Any]) -> CaptureError:

@@ -89,7 +89,10 @@ def capture(model: Any, request: Request, rules: Rules, opset: int, report: Repo
         found = _recorded(model, request, rules, opset, report, shown, outside)
         if found is not None:
             return found
-    return _exported(model, request, report, shown, outside)
+    found = _exported(model, request, report, shown, outside)
+    if request.way == "auto" and report.unrecorded:
+        _check_exported(found, model, request, report)
+    return found
 
 
 def _recorded(
@@ -98,10 +101,12 @@ def _recorded(
     """Records a module; None if that is impossible and another way may do."""
     from . import _recorded
     from ._export import name_of_model, prepare_call
+    from ._record import texts
     from ._record.memory import few_collections
     from ._record.steady import kept_generators
 
     shown.step("recording")
+    texts.TEXTS.clear()
     try:
         with report.timed("record"), few_collections(), kept_generators(model):
             prepared = prepare_call(model, *request.arguments[:6])
@@ -127,14 +132,24 @@ def _recorded(
     except _recorded.NotRecorded as error:
         if "has no data" in str(error):  # no other way has it
             check_data(model, outside or OutsideWeights())
-        if request.way in ("record", "fake"):
+        if request.way in ("record", "fake") or error.is_final or texts.TEXTS:
             place = [] if error.line is None else [str(error.line)]
             message = f"the model cannot be recorded: {error}"
-            raise CaptureError(message, place=place, source_line=place[0] if place else None, help='`capture="auto"` tries torch.export, too', cause=error) from None
+            raise CaptureError(message, place=place, source_line=place[0] if place else None, help=_help_of(error, texts.TEXTS), cause=error) from None
         _log.debug("not recorded: %s", error)
         report.unrecorded, report.unrecorded_line = str(error), None if error.line is None or error.is_of_model else str(error.line)
         return None
     return Found(found.live, call, notes=found.notes, decomposed=found.decomposed)
+
+
+def _help_of(error: Any, texts: list[Any]) -> str:
+    """What to do about a model that cannot be recorded."""
+    if error.is_final:
+        return "change this line (docs/capture.md says what is recorded)"
+    line = next((line for line in texts if line is not None), None)
+    if line is not None:  # torch.export has the name of the size in it
+        return f"`{line.text}` ({line}) makes text of a size, which no file has: compare the size itself, or find by it what the text finds"
+    return '`capture="auto"` tries torch.export, too'
 
 
 def arranged(examples: Sequence[Any], call: Any, option: str = "examples") -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
@@ -192,6 +207,23 @@ def _tell_line(error: CaptureError, reason: str, line: str) -> None:
     error.message = f"this model cannot be captured: {reason.removesuffix(f' ({line})')}"
     error.place, error.source_line = [line], line
     error.help = "change this line (docs/capture.md says what is recorded, and docs/messages.md what to do). If it takes one size of a dimension only, leave it out of `dynamic_shapes`. The other ways failed, too:"
+
+
+def _check_exported(found: Found, model: Any, request: Request, report: Report) -> None:
+    """Holds a program of torch.export against a model that could not be recorded.
+
+    Raises:
+        CaptureError: It gives other results.
+    """
+    from ._exported_check import check_exported
+    from ._export import prepare_call
+
+    prepared = prepare_call(model, *request.arguments[:6])
+    if prepared is None:
+        return
+    call = prepared[1]
+    with report.timed("try out"), nullcontext() if call is None else call.traced():
+        check_exported(found.live.exported, model, prepared, str(report.unrecorded), report.unrecorded_line)
 
 
 def decompose(found: Found, name: str, blockers: Callable[[Any], list[dict[str, Any]]]) -> None:

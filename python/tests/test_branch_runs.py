@@ -63,7 +63,7 @@ def counted_runs(monkeypatch) -> list[int]:
     return number
 
 
-@pytest.mark.parametrize("count", [1, 3, 10])
+@pytest.mark.parametrize("count", [1, 3, 4, 10])
 @pytest.mark.parametrize(("kind", "most"), [(OnData, 3), (OnSizes, 3), (Nested, 3), (InLoop, 5)])
 def test_a_side_of_a_branch_takes_few_runs(kind, most, count, monkeypatch) -> None:
     number = counted_runs(monkeypatch)

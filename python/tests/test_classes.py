@@ -100,7 +100,7 @@ class Model(nn.Module):
         n, offsets = x.shape[0], np.zeros(3, dtype=int)
         {OTHERWISE[name]}
 """
-    with pytest.raises(aten2onnx.CaptureError, match="(?s)(the model asks for the class of a value, and does something else for that of a recording|sub-patterns).*model_of_classes.py"):
+    with pytest.raises(aten2onnx.CaptureError, match="(?s)(the model asks for the class of a value, or compares it by `is`, and does something else for that of a recording|sub-patterns).*model_of_classes.py"):
         aten2onnx.export(_module(tmp_path, text), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
 
 

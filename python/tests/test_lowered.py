@@ -326,6 +326,9 @@ def test_lowered_code_does_what_python_does() -> None:
         contained = staticmethod(lambda value, container: value in container)
         attribute = staticmethod(getattr)
         set_at = staticmethod(operator.setitem)
+        returned = staticmethod(lambda value: value)
+        whole = staticmethod(lambda container: container)
+        got = staticmethod(lambda container, *given: container.get(*given))
 
         @staticmethod
         def change_at(container, index, operation, value):

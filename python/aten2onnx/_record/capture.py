@@ -6,7 +6,7 @@ import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -485,20 +485,26 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
     def some(proposals: Iterable[dict[str, int]], whole: bool = False) -> list[Run]:
         nonlocal failure
         runs: list[Run] = []
-        for sizes in proposals:
+        left = list(proposals)
+        while left:
+            sizes = left.pop(0)
             if sizes in tried or len(runs) == _OTHERS or arguments.reach.is_beyond(sizes):
                 continue
             tried.append(sizes)
             try:
-                run = _with_more_turns(model, arguments, first, sizes, kept, replace, len(runs) + 1)
+                with nullcontext() if not whole else arguments.both.ending_at_gaps():
+                    run = _with_more_turns(model, arguments, first, sizes, kept, replace, len(runs) + 1)
             except (Unrecorded, NoBothSides):
                 raise
             except Exception as error:  # whatever the model raises at sizes that it does not take
                 _log.debug("the model does not run at %s: %s", sizes, error)
                 arguments.reach.note(error, sizes)
                 failure = failure or error
+                if whole:
+                    left.sort(key=partial(_distance, first.sizes))
                 continue
             if whole and arguments.both.has_gaps:
+                left.sort(key=partial(_distance, first.sizes))
                 continue
             if not (keep_side and takes_other_side(first, run)):
                 runs.append(run)
@@ -520,6 +526,12 @@ def _other_runs(model: torch.nn.Module, arguments: Arguments, first: Run, kept: 
     if not runs:
         raise Unrecorded(f"the model runs at no other sizes: {_first_line(failure) or 'no other sizes take the same branches'}") from failure
     return runs
+
+
+def _distance(known: Mapping[str, int], sizes: Mapping[str, int]) -> tuple[bool, int]:
+    """How far sizes are from those at which both sides of all branches can be run: so they can rather be run at near ones, and at no smaller ones."""
+    steps = [size - known.get(symbol, size) for symbol, size in sizes.items()]
+    return any(step < 0 for step in steps), sum(map(abs, steps))
 
 
 def _first_line(error: Exception | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import os
+import sys
 from functools import lru_cache
 from types import FrameType
 
@@ -21,6 +22,16 @@ def is_caught_in(frame: FrameType | None, line: Line | None) -> bool:
     raised = () if line is None else _raised(line.file, line.number)
     while frame is not None and frame.f_code.co_filename != _RUNS:
         if kind_of_frame(frame) == "model" and is_caught(frame.f_code.co_filename, frame.f_lineno, raised):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def is_caught_as(error: type[Exception]) -> bool:
+    """Whether the code of the model that is running catches an error of this type."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename != _RUNS:
+        if kind_of_frame(frame) == "model" and is_caught(frame.f_code.co_filename, frame.f_lineno, (error.__name__,)):
             return True
         frame = frame.f_back
     return False
@@ -70,4 +81,4 @@ def _raised(file: str, number: int) -> tuple[str, ...]:
     return tuple(ast.unparse(error.func if isinstance(error, ast.Call) else error) for error in raises if error is not None)
 
 
-__all__ = ["is_caught", "is_caught_in"]
+__all__ = ["is_caught", "is_caught_as", "is_caught_in"]

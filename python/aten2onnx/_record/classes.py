@@ -74,12 +74,12 @@ def type_with(seen: dict[type, type]) -> type:
 
 
 #: Code that asks for a class in a way that nothing here answers.
-_ASKED = re.compile(r"\.__class__\s*(\)|,|is\b|in\b|not\b|==|!=|\])|^\s*@.*\bsingledispatch|^\s*case\s.*\b(int|float|bool)\(")
+_ASKED = re.compile(r"\.__class__\s*(\)|,|is\b|in\b|not\b|==|!=|\])|^\s*@.*\bsingledispatch|^\s*case\s.*\b(int|float|bool)\(|\bis\s+(not\s+)?(True|False|-?\d)")
 
 
 @lru_cache(maxsize=256)
 def lines_that_ask(file: str) -> tuple[str, ...]:
-    """The places in a file whose code asks for the class of a value in a way that is not seen, as `n.__class__ is int` does."""
+    """The places in a file whose code asks for the class of a value in a way that is not seen, as `n.__class__ is int` does, or `flag is True`."""
     return tuple(f'File "{file}", line {number}' for number, line in enumerate(text_of(file).splitlines(), 1) if _ASKED.search(line))
 
 

@@ -25,7 +25,7 @@ from .without import is_same_without
 _log = logging.getLogger(__name__)
 
 #: So many runs find the ways through the turns of loops. Turns with more ways through them are written down as such after that.
-_MOST_IN_TURNS = 16
+_MOST_IN_TURNS = 8
 
 #: So many times more than the run that inputs take may a side ask a line in a `while`.
 _MORE_TIMES = 8
@@ -300,11 +300,14 @@ class Explorer:
         forced = (*answers[:index], not question.answer)
         if self.care is Care.MOST:
             return self.recorded(self.turns(forced), question.line)
+        following = self.turns(forced, turns.all_wanted())
         try:
-            return self.recorded(self.turns(forced, turns.all_wanted()), question.line)
+            return self.recorded(following, question.line)
         except (NoBothSides, Unrecorded):
             raise
         except Exception as error:  # whatever the model raises: perhaps because of these answers
+            if not following.follows:
+                raise
             _log.debug("with the same answers as before: %s", error)
             return self.recorded(self.turns(forced), question.line)
 

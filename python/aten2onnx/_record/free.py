@@ -15,7 +15,7 @@ from torch.utils import _pytree as pytree
 from .. import _capture, _dimensions, _shapes
 from .fakes import IsFake, run_plainly, without_elements
 from .places import Line, kind_of_file
-from .runs import Axis, _exporting, _resized
+from .runs import Axis, _resized, exporting
 
 _log = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class _Probe:
             place = self.order[leaf]
             leaves[place] = _resized(leaves[place], {axis: Axis("n")}, {"n": size})
         try:
-            with _exporting(), _capture.onnx_export_flag(), _capture.quiet():
+            with exporting(), _capture.onnx_export_flag(), _capture.quiet():
                 run_plainly(self.model, leaves, self.tree, self.is_fake)
         except Exception as error:  # whatever the model raises at sizes that it does not take
             self.error = error

@@ -169,7 +169,7 @@ def _numbers(keys: Any) -> Iterator[Any]:
     for key in keys:
         if isinstance(key, tuple):
             yield from _numbers(key)
-        elif type(key) is int or isinstance(key, torch.SymInt):
+        elif isinstance(key, (int, torch.SymInt)) or (isinstance(key, float) and key.is_integer()):
             yield key
 
 

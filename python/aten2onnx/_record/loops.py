@@ -454,6 +454,7 @@ class Walkable(list):  # type: ignore[type-arg]
             line = line_of_model()
             if line is not None:
                 self.recorder.walked.append(line)
+                self.recorder.turns_made.append((line, plain(self.count)))
             return (self.make(turn) for turn in range(int(self.count)))
         return Walk(self.recorder, self.count, self.make)
 

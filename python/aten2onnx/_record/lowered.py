@@ -63,7 +63,7 @@ def _with_calls(function: ast.FunctionDef) -> ast.FunctionDef:
     if not _ends(body):
         body.append(_at(ast.Return(ast.Constant(None)), function))
     body = _Exits().block(body, None)
-    body.append(_at(ast.Return(_name(_RETURNED)), function))
+    body.append(_at(ast.Return(_call("returned", [_name(_RETURNED)], function)), function))
     names = {argument.arg for argument in _parameters(function)}
     stored = sorted({node.id for node in _inside(body) if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del))})
     found = _Calls(names | set(stored)).block(body)
@@ -249,6 +249,12 @@ class _Expressions(ast.NodeTransformer):
             return _call("unzipped", [function, self.visit(node.args[0].value)], node)
         if isinstance(function, ast.Attribute) and function.attr == "count" and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred):
             return _call("counted", [self.visit(function.value), self.visit(node.args[0])], node)
+        if isinstance(function, ast.Attribute) and function.attr in ("items", "keys", "values") and not node.args and not node.keywords:
+            self.generic_visit(node)
+            function.value = _call("whole", [function.value], function.value)
+            return node
+        if isinstance(function, ast.Attribute) and function.attr == "get" and 1 <= len(node.args) <= 2 and not node.keywords and not isinstance(node.args[0], ast.Starred):
+            return _call("got", [self.visit(function.value), *map(self.visit, node.args)], node)
         if isinstance(function, ast.Attribute) and function.attr == "sort":
             self.generic_visit(node)
             node.func, node.args = _at(ast.Attribute(_name(NAME), "sort_in", ast.Load()), node), [function.value, *node.args]

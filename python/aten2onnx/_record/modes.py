@@ -104,6 +104,15 @@ def found_by(structure: Any, container: Any, mode: Mode) -> Any:
     return _chosen(structure, container.__getitem__, list(container), mode)
 
 
+def found_or(structure: Any, container: Any, mode: Mode, otherwise: Any) -> Any:
+    """`container.get(mode, otherwise)`."""
+    known = [name for name in container if isinstance(name, str) and name in mode.codes]
+    if len(known) > _MOST:
+        raise _refused(f"it chooses among more than {_MOST} names")
+    tests: list[Callable[[], Any]] = [partial(mode.__eq__, name) for name in known]
+    return picked_of(structure, [*(container[name] for name in known), otherwise], tests)
+
+
 def attribute_by(structure: Any, owner: Any, mode: Mode) -> Any:
     """`getattr(owner, mode)`."""
     return _chosen(structure, partial(getattr, owner), dir(owner), mode)
@@ -120,4 +129,4 @@ def _chosen(structure: Any, find: Callable[[str], Any], names: list[Any], mode: 
     return picked_of(structure, [find(name) for name in known], tests)
 
 
-__all__ = ["Mode", "attribute_by", "code_of", "codes_in", "found_by", "is_text"]
+__all__ = ["Mode", "attribute_by", "code_of", "codes_in", "found_by", "found_or", "is_text"]

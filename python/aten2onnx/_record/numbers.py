@@ -116,7 +116,7 @@ class Number:
     # Functions of numbers.
     def _binary(self, function: str, other: Any, apply: Callable[[Any, Any], Any]) -> Number:
         other = other if isinstance(other, Number) else Number(other, "", (), self.ask)
-        value = apply(self.value, other.value)
+        value = apply(self.value, _divisor(other) if function in _QUOTIENTS and other.function else other.value)
         if not self.function and not other.function:
             return Number(value, "", (), self.ask)
         return Number(value, function, (self.operand(), other.operand()), self.ask)
@@ -237,6 +237,21 @@ class Number:
 
     def is_non_overlapping_and_dense_indicator(self, sizes: Any, strides: Any) -> Number:
         return self.wrap_int(1)
+
+
+#: Functions that have no value where the second number is zero.
+_QUOTIENTS = frozenset(("truediv", "floordiv", "mod"))
+
+
+def _divisor(number: Number) -> Any:
+    """The value of a divisor. Where the model catches the error that Python raises at zero, that is a branch: on its other side zero is something else."""
+    from .caught import is_caught_as
+
+    if not is_caught_as(ZeroDivisionError):
+        return number.value
+    if symbolic(number._binary("eq", 0, operator.eq)):
+        raise ZeroDivisionError("division by zero")
+    return number.value or type(number.value)(1)
 
 
 def operand_number(value: Any, ask: Asked) -> Number:

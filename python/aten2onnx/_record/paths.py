@@ -131,6 +131,20 @@ class Both:
         """Whether an error on the side of a branch says nothing about the model, but about the inputs."""
         return place in self.natural or not is_refusal(error)
 
+    @property
+    def changes(self) -> int:
+        """How many numbers are known that turns change."""
+        return sum(map(len, self.changing.values()))
+
+    @contextmanager
+    def ending_at_gaps(self) -> Iterator[None]:
+        """While the block runs, a recording ends with the error of a side that cannot be run."""
+        before, self.ends_at_gap = self.ends_at_gap, True
+        try:
+            yield
+        finally:
+            self.ends_at_gap = before
+
     @contextmanager
     def kept(self) -> Iterator[None]:
         """What is noted of the last recording stays as it is, whatever is recorded inside."""
@@ -154,14 +168,14 @@ def recorded_both(record: Record, both: Both) -> Run:
     if both.lowered:
         return _recorded_lowered(record, both)
     while True:
-        before = sum(map(len, both.changing.values()))
+        before = both.changes
         failure: Exception | None = None
         run = None
         try:
             run = _recorded_once(record, both)
         except (NoBothSides, Unrecorded) as error:
             failure = error
-        if sum(map(len, both.changing.values())) > before:
+        if both.changes > before:
             continue
         if failure is not None:
             raise failure
@@ -204,7 +218,10 @@ def _recorded_once(record: Record, both: Both) -> Run:
     is_held = both.held == both.lines or bool(both.loops)
     for care in [Care.MOST if both.loops else both.care] if is_held else Care:
         explorer = Explorer(record, turns, both.max_runs, care, not both.is_another, both.is_patient)
+        known = both.changes
         first = explorer.recorded(turns(()))
+        if both.changes > known:
+            return first  # it is made again
         explorer.ends_at = partial(_ends_at, both, first)
         asked = first.recorder.turns.asked.values()  # type: ignore[union-attr]
         both.taken |= {(*question.line.place, question.answer) for question in asked if question.line is not None}
@@ -215,9 +232,23 @@ def _recorded_once(record: Record, both: Both) -> Run:
         path = explorer.path(first)
         if is_held or not explorer.is_shortened or holds(path, explorer):
             break
+    _check_kept(path.items)
     both.made, both.failures, both.rolled = _made(path.items, both.max_branches), _worst(explorer.failures), list(_loops(path.items))
     both.held, both.care = both.lines, care
     return _Writer(explorer.merger, first).run(path)
+
+
+def _check_kept(items: list[Item]) -> None:
+    """Looks for loops of which nothing is kept that a program has. What Python keeps of their turns, as `sum(1 for i in range(n) if i > 40)` does, is that of the run.
+
+    Raises:
+        NoBothSides: There is one.
+    """
+    for item in items:
+        if isinstance(item, Rolled) and not item.carried and not item.slices and (any(isinstance(one, If) for one in item.items) or not count_of_calls(item.items)):
+            raise NoBothSides("what is kept of the turns of a loop is a number of Python's", item.line)
+        for part in parts_of(item):
+            _check_kept(part)
 
 
 def _check_rows(both: Both, run: Run) -> None:

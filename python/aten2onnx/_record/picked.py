@@ -31,11 +31,17 @@ class Picked:
             return Picked(self._structure, found, self._tests)
         return self._each(lambda item: getattr(item, name))
 
-    def _each(self, function: Callable[[Any], Any], place: int = 0) -> Any:
-        item, count = self._items[place], len(self._items)
-        if place == count - 1:
-            return function(item)
-        return self._structure.chosen(self._tests[place](), lambda: function(item), lambda: self._each(function, place + 1))
+    def _each(self, function: Callable[[Any], Any]) -> Any:
+        return self._among(function, 0, len(self._items))
+
+    def _among(self, function: Callable[[Any], Any], begin: int, end: int) -> Any:
+        """What a function gives for the chosen one of these places. Half of them are on each side of a branch: no reader takes branches that are nested in one another
+        as often as a list is long."""
+        if end - begin == 1:
+            return function(self._items[begin])
+        middle = (begin + end) // 2
+        test = self._structure.some(*self._tests[begin:middle])
+        return self._structure.chosen(test, lambda: self._among(function, begin, middle), lambda: self._among(function, middle, end))
 
 
 def _tests_of(structure: Any, index: Any, count: int) -> list[Callable[[], Any]]:

@@ -36,6 +36,7 @@ def set_at(structure: Any, container: Any, index: Any, value: Any) -> None:
         return
     if len(container) > _MOST:
         raise NoBothSides(f"a number or text chooses among more than {_MOST} places that are written to", line_of_model(), "write to a tensor: `counts[k] += 1`")
+    structure.keys.need(container, index)
     for key in _present_keys(container, index, "list assignment index out of range", "0"):
         test = _test(structure, container, index, key)
         container[key] = structure.chosen(test, lambda: value, partial(container.__getitem__, key))
@@ -55,8 +56,11 @@ def changed_at(structure: Any, container: Any, index: Any, otherwise: Callable[[
         getattr(found, method)(*args)
         return
     if structure.dry:
-        getattr(container[_now(index)], method)(*args)
+        now = _now(index)
+        found = container[now] if otherwise is None else container.setdefault(now, otherwise())
+        getattr(found, method)(*args)
         return
+    structure.keys.need(container, index, otherwise, method == "append")
     for key in _present_keys(container, index, "list index out of range", "[]"):
         test = _test(structure, container, index, key)
         get, set_ = partial(_value_at, container, key), partial(_set_value_at, container, key)

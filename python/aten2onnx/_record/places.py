@@ -213,6 +213,27 @@ def is_in_loop(place: tuple[str, int], loop: tuple[str, int]) -> bool:
     return place == loop or (place[0] == loop[0] and any(node.lineno <= place[1] <= node.end_lineno for node in begun))
 
 
+#: Functions whose results tell nothing of the turn of a loop that calls them.
+_PLAIN_CALLS = frozenset("append range len enumerate zip reversed list int float print".split())
+
+
+@lru_cache(maxsize=1024)
+def is_choosing_walk(file: str, number: int) -> bool:
+    """Whether a line has what a `for` or comprehension goes through whose turns may do other things: they compare, or call functions that may."""
+    for node in nodes_of(file, ast.For, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp):
+        walked = [node.iter] if isinstance(node, ast.For) else [generator.iter for generator in node.generators]
+        if any(one.lineno <= number <= (one.end_lineno or one.lineno) for one in walked) and any(map(_chooses, ast.walk(node))):
+            return True
+    return False
+
+
+def _chooses(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        return name not in _PLAIN_CALLS
+    return isinstance(node, (ast.If, ast.IfExp, ast.Compare, ast.BoolOp, ast.While, ast.Match))
+
+
 def statement_at(file: str, number: int) -> Any:
     """The innermost `if` or `assert` whose condition is on a line."""
     tests = ((node, node.test) for node in reversed(nodes_of(file, ast.If, ast.Assert)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import numbers
+import operator
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -85,6 +87,40 @@ def _comb(n: Any, k: Any) -> Any:
     return chosen // math.factorial(k)
 
 
+def _gcd(*numbers: Any) -> Any:
+    """The greatest common divisor of numbers of which at least one is known: the greatest of its divisors that divides the others."""
+    known = math.gcd(*(number for number in numbers if isinstance(number, int)))
+    if not 0 < known <= _MOST:
+        return math.gcd(*numbers)
+    found: Any = 1
+    for divisor in (number for number in range(2, known + 1) if known % number == 0):
+        rests = sum(number % divisor for number in numbers if not isinstance(number, int))
+        found = _chosen(rests == 0, divisor, found)
+    return found
+
+
+def _lcm(*numbers: Any) -> Any:
+    if len(numbers) != 2:
+        return math.lcm(*numbers)
+    divisor = _gcd(*numbers)
+    return abs(numbers[0] * numbers[1]) // divisor
+
+
+def _remainder(x: Any, y: Any) -> Any:
+    """What is left of the nearest multiple. Half goes to the even one."""
+    return _float(x - _nearest(x / y) * y)
+
+
+def _modf(x: Any) -> tuple[Any, Any]:
+    number = number_of(_float(x))
+    if number is None:
+        return math.modf(x)
+    whole = symbolic(number.trunc())
+    return _float(x) - whole, _float(whole)
+
+
+#: No number has the divisors of a larger one in a file.
+_MOST = 4096
 #: Functions of `math`, by name.
 _OF_MATH: dict[str, Callable[..., Any]] = {
     "log": _log,
@@ -95,6 +131,15 @@ _OF_MATH: dict[str, Callable[..., Any]] = {
     "hypot": _hypot,
     "copysign": _copysign,
     "comb": _comb,
+    "gcd": _gcd,
+    "lcm": _lcm,
+    "remainder": _remainder,
+    "modf": _modf,
+    "fsum": lambda numbers: _float(sum(numbers)),
+    "dist": lambda one, other: _hypot(*(a - b for a, b in zip(one, other))),
+    "isnan": lambda x: x != x,
+    "isinf": lambda x: abs(x) == math.inf,
+    "isfinite": lambda x: abs(x) < math.inf,
     "pow": lambda x, y: _float(x) ** _float(y),
     "exp2": lambda x: 2.0**x,
     "degrees": lambda x: x * (180 / math.pi),
@@ -103,7 +148,8 @@ _OF_MATH: dict[str, Callable[..., Any]] = {
 
 
 def _or_real(real: Callable[..., Any], own: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *args: own(*args) if any(isinstance(arg, _SYMBOLIC) for arg in args) else real(*args)
+    has_number = lambda arg: isinstance(arg, _SYMBOLIC) or (isinstance(arg, (list, tuple)) and any(isinstance(one, _SYMBOLIC) for one in arg))  # noqa: E731
+    return lambda *args, **kwargs: own(*args) if not kwargs and any(map(has_number, args)) else real(*args, **kwargs)
 
 
 def of_math() -> dict[str, Callable[..., Any]]:
@@ -182,6 +228,39 @@ def _as_type(number: Any, kind: Any) -> Any:
     return symbolic(found.trunc() if is_whole else found.sym_float())
 
 
+def _comparison(real: Any, apply: Callable[[Any, Any], bool]) -> Any:
+    """`==` or `!=` of a number that remembers. PyTorch says of numbers of other classes that they are never equal: members of an IntEnum, numbers of NumPy, fractions."""
+
+    def compared(self: Any, other: Any) -> Any:
+        other = _plain_of(other)
+        if isinstance(other, numbers.Number) and type(other) not in (int, float, bool):
+            return apply(int(self) if isinstance(self, torch.SymInt) else float(self), other)
+        return real(self, other)
+
+    return compared
+
+
+def _with_integers(real: Any) -> Any:
+    """A function of a number that remembers and another one, which may be of a class of integers."""
+    return lambda self, other: real(self, int(other) if isinstance(other, int) and type(other) is not bool else other)
+
+
+def _plain_of(number: Any) -> Any:
+    """A number as an int or float of Python, if it is none and can be one."""
+    if type(number) in (int, float, bool) or not isinstance(number, numbers.Real):
+        return number
+    if isinstance(number, numbers.Integral):
+        return int(number)
+    return number if isinstance(number, numbers.Rational) else float(number)
+
+
+#: Functions of two numbers, which other classes of integers have, too.
+_OF_TWO = [f"__{side}{name}__" for side in ("", "r") for name in "add sub mul truediv floordiv mod pow lshift rshift and or xor".split()] + ["__lt__", "__le__", "__gt__", "__ge__"]
+_COMPARISONS = {
+    kind: {name: _comparison(getattr(kind, name), apply) for name, apply in (("__eq__", operator.eq), ("__ne__", operator.ne))} for kind in (torch.SymInt, torch.SymFloat)
+}
+for _kind, _methods in _COMPARISONS.items():
+    _methods.update({name: _with_integers(getattr(_kind, name)) for name in _OF_TWO if name in vars(_kind)})
 _METHODS: dict[Any, dict[str, Any]] = {
     torch.SymInt: {
         "__divmod__": _divmod,
@@ -201,7 +280,7 @@ _METHODS: dict[Any, dict[str, Any]] = {
 
 def methods_of_numbers() -> AbstractContextManager[None]:
     """While the block runs, PyTorch's numbers have methods that Python's have."""
-    return methods_given((kind, name, method) for kind, methods in _METHODS.items() for name, method in methods.items())
+    return methods_given((kind, name, method) for given in (_METHODS, _COMPARISONS) for kind, methods in given.items() for name, method in methods.items())
 
 
 __all__ = ["methods_of_numbers", "of_math", "rounded"]

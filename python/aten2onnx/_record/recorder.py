@@ -16,6 +16,7 @@ from .caught import is_caught_in
 from .chunks import CHUNKS, count_of_chunks, is_only_at_one
 from .fakes import Fakes, NoElements, is_unknown
 from .filled import fill_mask, is_empty_mask
+from .layouts import ERROR, add_questions, note_identity
 from .loops import CHOSEN, Loops
 from .numbers import Number, is_from_data, number_of, plain, symbolic
 from .places import Line, Modules, frame_of_model, is_asked_by_model, is_branch_of_torch, line_of_model, only_stops
@@ -23,14 +24,16 @@ from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar
 from .turns import NoBothSides, Turns, is_loop, is_unpacked, key_of
 
 aten = torch.ops.aten
+add_questions()
 
 
 class Unrecorded(Exception):
-    """A model that cannot be recorded: why, and the line of the model."""
+    """A model that cannot be recorded: why, and the line of the model. `is_final` says that no other way of capture can be right, either."""
 
-    def __init__(self, message: str, line: Line | None = None) -> None:
+    def __init__(self, message: str, line: Line | None = None, is_final: bool = False) -> None:
         super().__init__(message)
         self.line = line
+        self.is_final = is_final
 
 
 class Call(NamedTuple):
@@ -120,10 +123,14 @@ class Recorder(TorchDispatchMode):
         self.tied: set[int] = set()
         #: The lines of calls whose numbers were found by their values alone.
         self.guessed: list[Line | None] = []
+        #: The lines that ask something which may be another one at other sizes, and what they ask.
+        self.doubts: list[tuple[Line, str]] = []
         #: Branches that are answered as this says; None if each has the answer of its number.
         self.turns: Turns | None = None
         #: The lines that take a tensor apart along a dimension that may have another size.
         self.walked: list[Line] = []
+        #: These lines, with the number of turns in this run.
+        self.turns_made: list[tuple[Line, int]] = []
         #: The lines that make arrays of what was computed.
         self.array_lines: list[Line | None] = []
         self.has_empty_masks = False
@@ -315,6 +322,8 @@ class Recorder(TorchDispatchMode):
             self._count_parts(*args, **kwargs)
         if function in CHUNKS and isinstance(args[0], Tracked):
             self._count_chunks(*args, **kwargs)
+        if function is aten.contiguous.default and isinstance(args[0], Tracked):
+            note_identity(args[0])
         replacement = self.replace(function)
         if replacement is not None:
             with self:
@@ -327,12 +336,22 @@ class Recorder(TorchDispatchMode):
         if function._schema.is_mutable:
             self._back_up(function, real_args, real_kwargs, seen.fixed)
         with torch._C._DisablePythonDispatcher(), torch._C.DisableTorchFunction():  # type: ignore[attr-defined]
-            out = function(*real_args, **real_kwargs) if not seen.is_unknown else self._faked(function, real_args, real_kwargs)
+            try:
+                out = function(*real_args, **real_kwargs) if not seen.is_unknown else self._faked(function, real_args, real_kwargs)
+            except (RuntimeError, IndexError, ValueError):
+                self._note_error(seen)
+                raise
             if not seen.is_unknown and not seen.fixed and is_empty_mask(function, out):
                 self.has_empty_masks = True
                 if self.fills:
                     fill_mask(out)
         return self._recorded(function, args, kwargs, seen, out)
+
+    def _note_error(self, seen: _Seen) -> None:
+        """Notes that an operator raises an error which the model catches: it may not raise it at other sizes, or with other data."""
+        line = line_of_model()
+        if line is not None and not seen.fixed and is_caught_in(sys._getframe(1), line):
+            self.doubts.append((line, ERROR))
 
     def _faked(self, function: Any, args: Any, kwargs: Any) -> Any:
         """The result of a call with tensors that have no elements."""

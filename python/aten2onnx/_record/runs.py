@@ -253,7 +253,7 @@ def _recorded(
         stack.enter_context(noted_texts())
         stack.enter_context(counted())
         stack.enter_context(_capture.onnx_export_flag())
-        stack.enter_context(_exporting())
+        stack.enter_context(exporting())
         stack.enter_context(_capture.quiet())
         stack.enter_context(torch.set_grad_enabled(arguments.has_gradients))
         stack.enter_context(kept_whole(composites))
@@ -303,7 +303,7 @@ _FLAGS = ("_is_exporting_flag", "_is_compiling_flag")
 
 
 @contextmanager
-def _exporting() -> Iterator[None]:
+def exporting() -> Iterator[None]:
     """Models ask whether they are exported, and take then a form that holds at all sizes."""
     flags = {name: getattr(torch.compiler, name) for name in _FLAGS if hasattr(torch.compiler, name)}
     torchvision: Any = sys.modules.get("torchvision")

@@ -27,6 +27,7 @@ from .deques import items_of
 from .functions import item_of
 from .kinds import Kind
 from .long import Compound, Long
+from .keys import check_keys
 from .loops import Walkable
 from .numbers import Number, number_of, symbolic
 from .places import is_installed, kind_of_file
@@ -93,6 +94,7 @@ class float_(metaclass=_Kind):
 
 
 def _len(value: Any) -> Any:
+    check_keys(value)
     value = items_of(value)
     value = value.tensor if isinstance(value, Array) else value
     if isinstance(value, Tracked) and value.actual.dim() > 0:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,13 +24,15 @@ from .align import kind_of
 from .attempts import Attempt
 from .attributes import Attributes
 from .caught import is_caught_in
+from .containers import DICTIONARIES
 from .deques import items_of
 from .grown import Grown, OtherSizes
 from .joined_sides import JoinedSides
 from .keyed import at_text, attribute_at_text
+from .keys import Keys, check_keys
 from .long import Long
 from .loops import Mark, Walkable
-from .modes import Mode, attribute_by, code_of, codes_in, found_by, is_text
+from .modes import Mode, attribute_by, code_of, codes_in, found_by, found_or, is_text
 from .numbers import Number, number_of, plain, symbolic
 from .picked import item_of
 from .placed import IN_PLACE, changed_at, set_at
@@ -58,6 +61,8 @@ class Structure:
         self.dry = 0
         #: So many sides that the inputs do not take are around what runs.
         self.turned = 0
+        #: The keys that turns make for texts.
+        self.keys = Keys()
         #: Conditions of branches around what runs, with their answers.
         self.known: dict[Any, bool] = {}
         self.journals: list[dict[int, tuple[Any, Any]]] = []
@@ -138,6 +143,9 @@ class Structure:
 
     def contained(self, value: Any, container: Any) -> Any:
         """`value in container`: the elements are asked for one after the other, as far as they are known."""
+        found = self.keys.is_there(container, value) if isinstance(container, dict) else None
+        if found is not None:
+            return found
         is_asked = isinstance(value, Mode) or (number_of(value) is not None and isinstance(container, (list, tuple)))
         if not is_asked or not isinstance(container, (list, tuple, set, frozenset, dict)) or not all(is_number(item) or is_text(item) for item in container):
             return value in container
@@ -217,6 +225,7 @@ class Structure:
         """`list(values)` or `tuple(values)`."""
         if kind == list and isinstance(values, Numbers) and number_of(values.length) is not None:
             return Grown(values.tensor(), int, line_of_model())
+        check_keys(values)
         if kind not in (list, tuple) or isinstance(values, Numbers):
             return kind(values)
         found = folds.listed(values)
@@ -227,7 +236,31 @@ class Structure:
     def item(self, container: Any, index: Any) -> Any:
         """`container[index]`."""
         container = items_of(container)
+        if type(container) in (defaultdict, Counter) and not self.dry:
+            self.keys.need(container, index)
         return found_by(self, container, index) if isinstance(index, Mode) else item_of(self, container, index)
+
+    def returned(self, value: Any) -> Any:
+        """What a function returns."""
+        self.keys.check_returned(value, sys._getframe(1).f_back)
+        return value
+
+    @staticmethod
+    def whole(container: Any) -> Any:
+        """What `items()`, `keys()` or `values()` is asked of."""
+        check_keys(container)
+        return container
+
+    def got(self, container: Any, index: Any, *default: Any) -> Any:
+        """`container.get(index, default)`."""
+        container = items_of(container)
+        if not isinstance(index, Mode) or type(container) not in DICTIONARIES:
+            if isinstance(container, dict) and not self.keys.stands_for(container, index, *default):
+                return self.chosen(self.keys.is_there(container, index), lambda: container[index], lambda: default[0] if default else None)
+            return container.get(index, *default)
+        otherwise = default[0] if default else None
+        self.keys.note_default(container, otherwise)
+        return container.get(index.now, otherwise) if self.dry else found_or(self, container, index, otherwise)
 
     def set_at(self, container: Any, index: Any, value: Any) -> None:
         """`container[index] = value`."""
@@ -535,9 +568,11 @@ class Structure:
         """A loop, which is run until all that its turns change is known."""
         before, plan, place = Snapshot(turns.get()), Plan(), self._place()
         for _ in range(ATTEMPTS):
+            self.keys.put(before)
             with self._journal() as journal:
                 try:
-                    Attempt(self, turns, plan, before).run()
+                    with self.keys.within(before):
+                        Attempt(self, turns, plan, before).run()
                     return
                 except Again:
                     self._undo(journal)

@@ -160,14 +160,18 @@ def _query(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 def sizes_of(tensor: Tracked) -> list[Any]:
     """The sizes of a value, each a number with the expression `size(value, axis)`."""
-    shape = tensor.actual.shape
     value = tensor.value
-    if value.fixed or not (tensor.recorder.dynamic or value.ragged):
-        return list(shape)
-    if value.sizes is None or value.shape != tuple(shape):
-        ask = tensor.recorder.ask
-        value.shape = tuple(shape)
-        value.sizes = [torch.SymInt(Number(size, "size", (value, axis), ask)) for axis, size in enumerate(shape)]
+    if value.shape != (shape := tuple(tensor.actual.shape)):
+        value.shape, value.sizes = shape, None
+    return sizes_of_value(value, tensor.recorder)
+
+
+def sizes_of_value(value: Value, recorder: Recorder) -> list[Any]:
+    """The sizes that a value has in a run, as `sizes_of` gives them."""
+    if value.fixed or not (recorder.dynamic or value.ragged):
+        return list(value.shape)
+    if value.sizes is None:
+        value.sizes = [torch.SymInt(Number(size, "size", (value, axis), recorder.ask)) for axis, size in enumerate(value.shape)]
     return list(value.sizes)
 
 

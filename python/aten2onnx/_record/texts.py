@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from .methods import methods_given
 from .numbers import is_from_data, number_of, plain
-from .places import kind_of_frame, line_of_model, tree_of
+from .places import Line, kind_of_frame, line_of_model, tree_of
 from .recorder import Recorder, Unrecorded
 from .tensors import Tracked
 
@@ -25,6 +25,16 @@ from .tensors import Tracked
 _MAKERS = frozenset("len int float ord hash eval exec".split())
 #: Functions and methods that find something by its name.
 _FINDERS = frozenset("getattr hasattr setattr get pop setdefault get_submodule get_parameter get_buffer index count startswith endswith".split())
+
+#: The lines that have made text of a size and gone on with it, in this export.
+TEXTS: list[Line | None] = []
+
+#: Methods that keep a text in an object.
+_KEEPERS = frozenset("append add insert extend update put".split())
+#: Modules of Python that write messages.
+_TELLING = frozenset("logging warnings traceback".split())
+#: How the names of functions begin that write messages, or name what is measured or checked.
+_TELLERS = ("print", "warn", "log", "debug", "info", "error", "critical", "exception", "assert", "check", "record", "range_push", "annotate", "profile", "trace", "fail", "require", "write")
 
 MAKES, FINDS, KEEPS, TELLS = "makes", "finds", "keeps", "tells"
 
@@ -45,7 +55,9 @@ def note_text(value: Any) -> None:
         return
     if from_data or use == MAKES:
         what = "an element of a tensor" if from_data else "a size"
-        raise Unrecorded(f"the model makes text of {what}, and goes on with it: where it finds something, write both in one expression, as in `self.heads[str(k)]`", line_of_model())
+        message = f"the model makes text of {what}, and goes on with it: where it finds something, write both in one expression, as in `self.heads[str(k)]`"
+        raise Unrecorded(message, line_of_model(), is_final=True)  # other ways of capture have the name of the size in the text
+    TEXTS.append(line_of_model())
     int(value)
 
 
@@ -58,7 +70,9 @@ def is_told() -> bool:
 def _frame() -> FrameType | None:
     """The frame of the model whose code makes a text; None if a library does."""
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and kind_of_frame(frame) == "own":
+    while frame is not None and (kind := kind_of_frame(frame)) in ("own", "python"):
+        if kind == "python" and str(frame.f_globals.get("__name__")).partition(".")[0] in _TELLING:
+            return None
         frame = frame.f_back
     return frame if frame is not None and kind_of_frame(frame) == "model" else None
 
@@ -74,7 +88,9 @@ def _use(code: CodeType, place: int, number: int) -> str:
     if hasattr(code, "co_positions"):
         first, last, begin, end = list(code.co_positions())[place // 2]
         if None not in (first, last, begin, end):
-            texts = [node for node in texts if _spans(node, (first, begin), (last, end))] or texts
+            texts = [node for node in texts if _spans(node, (first, begin), (last, end))] or _nodes_at(tree, (first, begin), (last, end))
+    if not texts:  # another function makes the text: `",".join(map(str, sizes))`
+        return KEEPS
     uses = {_use_of(node, parents) for node in texts}
     return next((use for use in (MAKES, FINDS, KEEPS) if use in uses), TELLS)
 
@@ -82,6 +98,12 @@ def _use(code: CodeType, place: int, number: int) -> str:
 def _spans(node: Any, begin: Any, end: Any) -> bool:
     """Whether an expression has all from one place to another."""
     return bool((node.lineno, node.col_offset) <= begin and end <= (node.end_lineno, node.end_col_offset))
+
+
+def _nodes_at(tree: ast.AST, begin: Any, end: Any) -> list[ast.AST]:
+    """The expressions from one place to another: a call of a function that makes text of what it is given."""
+    nodes = (node for node in ast.walk(tree) if isinstance(node, (ast.Call, ast.BinOp)))
+    return [node for node in nodes if (node.lineno, node.col_offset) == begin and (node.end_lineno, node.end_col_offset) == end]
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -101,7 +123,7 @@ def _use_of(node: Any, parents: dict[Any, Any]) -> str:
     while parent is not None:
         if isinstance(parent, ast.Call):
             if node is not parent.func:
-                return _use_of_argument(parent)
+                return _use_of_argument(parent, parents)
         elif isinstance(parent, (ast.Subscript, ast.Compare)):
             return FINDS
         elif isinstance(parent, (ast.Raise, ast.Assert, ast.Expr)):
@@ -112,13 +134,18 @@ def _use_of(node: Any, parents: dict[Any, Any]) -> str:
     return KEEPS
 
 
-def _use_of_argument(call: ast.Call) -> str:
+def _use_of_argument(call: ast.Call, parents: dict[Any, Any]) -> str:
     name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if name in _MAKERS:
         return MAKES
     if name in _FINDERS:
         return FINDS
-    return KEEPS if name in ("str", "join", "append", "replace", "split", "strip", "zfill") else TELLS
+    if name in _KEEPERS:
+        return KEEPS
+    if name.strip("_").startswith(_TELLERS) or name.endswith(("Error", "Exception", "Warning")):
+        return TELLS
+    # What another function makes of it is no matter if nobody reads that.
+    return TELLS if isinstance(parents.get(call), ast.Expr) else KEEPS
 
 
 def _of(real: Any) -> Any:
@@ -141,4 +168,4 @@ def noted_texts() -> AbstractContextManager[None]:
     return methods_given((kind, name, _of(getattr(kind, name))) for kind in _KINDS for name in _NAMES)
 
 
-__all__ = ["is_told", "noted_texts"]
+__all__ = ["TEXTS", "is_told", "noted_texts"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from operator import is_not
 from typing import Any
@@ -36,17 +36,18 @@ class Difference(str):
     sizes: dict[str, int]
 
 
-def difference(recorded: Any, model: torch.nn.Module, arguments: Arguments, first: Run, has_conditions: bool) -> Difference | None:
-    """What the program gives that the model does not; None if both agree wherever they were tried. A program with conditions need not be right where a size is 1."""
+def difference(recorded: Any, model: torch.nn.Module, arguments: Arguments, first: Run, has_conditions: bool, holds: Callable[[dict[str, int]], bool] = lambda _: True) -> Difference | None:
+    """What the program gives that the model does not; None if both agree wherever they were tried. A program with conditions need not be right where a size is 1, nor
+    where `holds` says that they do not hold."""
     if arguments.has_fakes:
         return None
     is_large = len(first.recorder.calls) > _CALLS
     reach = Reach(max(_CALLS_OF_TRY, _TIMES * first.recorder.made))
     left = max(_CALLS_OF_ALL, 2 * _TIMES * first.recorder.made)
-    for sizes in islice(_sizes(arguments, has_conditions), 4 if is_large else 2 * _MOST):
-        if is_long(first, sizes) or arguments.reach.is_beyond(sizes):
+    for sizes in islice(sizes_tried(arguments, has_conditions), 4 if is_large else 2 * _MOST):
+        if not holds(sizes) or is_long(first, sizes) or arguments.reach.is_beyond(sizes):
             continue
-        for number, leaves in enumerate(islice(_data(arguments.at(sizes)), 2 if is_large else _KINDS)):
+        for number, leaves in enumerate(islice(data_to_try(arguments.at(sizes)), 2 if is_large else _KINDS)):
             if left < 0 or reach.is_beyond(sizes):
                 break
             args, kwargs = pytree.tree_unflatten(leaves, arguments.tree)
@@ -65,7 +66,8 @@ def difference(recorded: Any, model: torch.nn.Module, arguments: Arguments, firs
     return None
 
 
-def _sizes(arguments: Arguments, has_conditions: bool) -> Iterator[dict[str, int]]:
+def sizes_tried(arguments: Arguments, has_conditions: bool) -> Iterator[dict[str, int]]:
+    """Sizes to try: those of the example, others, and 1."""
     base = dict(arguments.sizes)
     yield base
     if not base:
@@ -84,7 +86,7 @@ def _sizes(arguments: Arguments, has_conditions: bool) -> Iterator[dict[str, int
             yield summed(arguments, {**base, symbol: 1})
 
 
-def _data(leaves: list[Any]) -> Iterator[list[Any]]:
+def data_to_try(leaves: list[Any]) -> Iterator[list[Any]]:
     """The leaves, and other data of floats if there are any."""
     yield leaves
     generator = torch.Generator().manual_seed(7)
@@ -103,4 +105,4 @@ def _drawn(leaf: Any, generator: torch.Generator) -> Any:
     return torch.randn(leaf.shape, generator=generator, dtype=torch.float64).to(leaf.device, leaf.dtype)
 
 
-__all__ = ["Difference", "difference"]
+__all__ = ["Difference", "data_to_try", "difference", "sizes_tried"]

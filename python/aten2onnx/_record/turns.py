@@ -99,6 +99,8 @@ class Turns:
         self.lengths: dict[Any, Any] = {} if lengths is None else lengths
         self.is_static = is_static
         self.wanted = dict(wanted or {})
+        #: Whether an answer is another one because it was wanted.
+        self.follows = False
         self._times: dict[tuple[str, int], int] = {}
         self._asking: dict[tuple[str, int], int] = {}
         self.given: dict[Place, bool] = {}
@@ -147,6 +149,7 @@ class Turns:
             raise NoBothSides(f"a branch in Python is asked more than {_MOST} times in a run", line)
         at = self._place(line)
         answer = self.forced[index] if index < len(self.forced) else self.wanted.get(at, question.answer if default is None else default)
+        self.follows = self.follows or (index >= len(self.forced) and at in self.wanted and answer is not question.answer)
         self.within.append(loop)
         question = question._replace(answer=answer)
         self.asked[place] = question

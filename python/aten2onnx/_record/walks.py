@@ -13,6 +13,7 @@ from .chunks import count_of_chunks, is_only_at_one, length_of_chunk
 from .deques import items_of
 from .long import Long
 from .kinds import Kind
+from .keys import check_keys
 from .loops import Walkable
 from .numbers import number_of, plain
 from .places import line_of_model
@@ -81,6 +82,7 @@ def count_of_range(start: Any, stop: Any, step: Any) -> Any:
 def rows_of(value: Any) -> Any:
     """Something that a loop walks over turn by turn; None if it is walked over as always."""
     value = items_of(value)
+    check_keys(value)
     if isinstance(value, Started):
         return value.rest()
     if isinstance(value, Walkable):
@@ -230,6 +232,7 @@ def note_line(tensor: Tracked, axis: int) -> None:
         return
     if line is not None:
         tensor.recorder.walked.append(line)
+        tensor.recorder.turns_made.append((line, tensor.actual.shape[axis]))
     number = number_of(size)
     if tensor.actual.shape[axis] == 0 and number is not None:  # no call and no branch tells of slices that are not there
         tensor.recorder.require(number, "int", line, line is not None)
