@@ -8,15 +8,13 @@ Times are of the processor, the least of two. "Tried out" is the comparison with
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import sys
 from pathlib import Path
 from typing import Any
 
 import torch
 from costs import cost_of_export
-from pages import write_table
+from pages import finish_table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "tests"))
 from test_branch_runs import FIRST, InLoop, Nested, OnData, OnSizes  # noqa: E402
@@ -42,10 +40,7 @@ def main() -> None:
     torch.set_num_threads(1)
     lines = ["| branches | number | runs | runs for a side | exported in s | tried out in s |", "| --- | --- | --- | --- | --- | --- |"]
     lines += [row(name, kind, count) for name, kind in KINDS.items() for count in (0, 1, 3, 10)]
-    table = "\n".join(lines) + f"\n\n- PyTorch {torch.__version__}, {os.cpu_count()} cores, {platform.machine()}, load average {os.getloadavg()[0]:.1f} at the end\n"
-    print(table)
-    if given.into:
-        write_table(given.into, MARK, END, table)
+    finish_table(lines, given.into, MARK, END)
 
 
 if __name__ == "__main__":

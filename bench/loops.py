@@ -8,8 +8,6 @@ Their results are held against PyTorch's. Times are medians, of one thread.
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import statistics
 import sys
 import tempfile
@@ -17,7 +15,7 @@ import time
 from pathlib import Path
 
 import torch
-from pages import write_table
+from pages import finish_table
 from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "tests"))
@@ -124,10 +122,7 @@ def main() -> None:
     lines = ["| unrolled / as a Loop | nodes | kB | loaded in ms | a run in ms | Loop |", "| --- | --- | --- | --- | --- | --- |"]
     with tempfile.TemporaryDirectory() as folder:
         lines += [row(name, model, args, Path(folder)) for name, (model, args) in MODELS.items()]
-    table = "\n".join(lines) + f"\n\n- PyTorch {torch.__version__}, {os.cpu_count()} cores, {platform.machine()}, load average {os.getloadavg()[0]:.1f} at the end\n"
-    print(table)
-    if given.into:
-        write_table(given.into, MARK, END, table)
+    finish_table(lines, given.into, MARK, END)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,6 @@ that a model without branches does not take. Both files run at the example, in t
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import sys
 import tempfile
 import time
@@ -22,7 +20,7 @@ from typing import Any
 
 import torch
 from costs import cost_of_export
-from pages import write_table
+from pages import finish_table
 from torch.export import Dim
 from turns import least_times, names_chosen, session_of
 
@@ -162,10 +160,7 @@ def main() -> None:
         for name in names_chosen(CASES, given.pattern):
             lines.append(row(name, CASES[name], Path(folder)))
             print(lines[-1], flush=True)
-    table = "\n".join(lines) + f"\n\n- PyTorch {torch.__version__}, {os.cpu_count()} cores, {platform.machine()}, load average {os.getloadavg()[0]:.1f} at the end\n"
-    print(table)
-    if given.into:
-        write_table(given.into, MARK, END, table)
+    finish_table(lines, given.into, MARK, END)
 
 
 if __name__ == "__main__":

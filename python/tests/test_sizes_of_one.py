@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,16 +17,10 @@ from torch import nn
 
 import aten2onnx
 
+sys.path.insert(0, os.path.dirname(__file__))
+from called import Calls  # noqa: E402
+
 pytest.importorskip("onnxruntime")
-
-
-class Calls(nn.Module):
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, x: torch.Tensor) -> Any:
-        return self.function(x)
 
 
 def exported(function: Callable[..., Any], **options: Any) -> aten2onnx.ONNXProgram:

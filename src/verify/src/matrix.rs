@@ -1,8 +1,6 @@
 //! What the support matrix says of an overload, and whether it knows of a refusal.
 
-use aten2onnx_core::dtype::Dtype;
 use aten2onnx_examples as examples;
-use aten2onnx_onnx::schema;
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::coverage::Verdict;
 use aten2onnx_opmap::coverage::by_dtype::{ByDtype, Level, by_dtype_of, holds_tensors};
@@ -37,7 +35,8 @@ impl Row {
         let (dtype, verdict) = self.levels.rows.iter().find(|row| is_own(row.0))?;
         // Of runtimes that lack operators it says nothing.
         let of_runtime = call.with.iter().any(|(name, _)| is_setting(name));
-        let is_left_out = of_runtime || !dtype.starts_with("complex") && has_complex(call) || !has_dtypes(call, opset);
+        let is_left_out =
+            of_runtime || !dtype.starts_with("complex") && has_complex(call) || self.has_absent_dtype(call, opset);
         if is_left_out || LIMITS.iter().any(|limit| reason.contains(limit)) {
             return None;
         }
@@ -50,6 +49,19 @@ impl Row {
             Level::Native | Level::Lowered => Some(format!("the matrix knows of no refusal, but: {reason}")),
             Level::Partial | Level::Refused => Some(format!("the matrix knows of other refusals than: {reason}")),
         }
+    }
+
+    /// Whether a call names a dtype that the opset lacks.
+    fn has_absent_dtype(&self, call: &Example, opset: u32) -> bool {
+        let values = values_of(&call.args);
+        let is_named = |torch_name: &str| {
+            values.iter().any(|value| match value {
+                ExampleValue::Name(name) => name == torch_name,
+                value => dtype_of(value).is_some_and(|own| Some(own.as_str()) == examples::short_name(torch_name)),
+            })
+        };
+        let names = self.levels.rows.iter().map(|row| row.0);
+        names.filter(|name| self.levels.level(name, opset) == Level::Absent).any(is_named)
     }
 
     /// The dtype of the first tensor of a call, as examples write it.
@@ -72,21 +84,6 @@ pub(super) fn has_complex(call: &Example) -> bool {
         _ => false,
     });
     names || call.has_complex()
-}
-
-/// Whether an opset has the dtypes that a call names: those that `Cast` gives. Complex numbers are pairs of real ones in the graph.
-fn has_dtypes(call: &Example, opset: u32) -> bool {
-    let cast = schema::find("Cast").and_then(|cast| cast.at(opset));
-    let given = cast.and_then(|cast| cast.types.get(usize::from(cast.output_port(0)?.ty)));
-    let is_lacking = |dtype: &Dtype| !dtype.is_complex() && given.is_some_and(|given| !given.has(*dtype));
-    let values = values_of(&call.args);
-    let is_named = |dtype: &Dtype| {
-        values.iter().any(|value| match value {
-            ExampleValue::Name(name) => name == dtype.torch_name(),
-            value => dtype_of(value).map(String::as_str) == examples::short_name(dtype.torch_name()).or(Some("")),
-        })
-    };
-    !Dtype::ALL.iter().filter(|dtype| is_lacking(dtype)).any(is_named)
 }
 
 /// Why calls are refused at an opset, as a verdict says.
