@@ -81,11 +81,11 @@ def measure(worker, args, programs, records, save):
             if model is None or time.monotonic() > args.until:
                 continue
             sizes = ("",) if is_static and origin == page.TARGET else ("", "alt_")
-            known = {} if args.again else records.setdefault(folder.name, {}).get(column, {})
+            known = None if args.again else records.setdefault(folder.name, {}).get(column)
             record = one(worker, model, folder, sizes, known)
             if record is known:
                 continue
-            records[folder.name][column] = record
+            records.setdefault(folder.name, {})[column] = record
             print(f"{folder.name:36} {column:40} {record['verdict']:10} {record['reason'][:120]}", flush=True)
             save()
 
@@ -138,7 +138,7 @@ def found(torch_files, folder):
     return write
 
 
-def one(worker, write, folder, sizes, known):
+def one(worker, write, folder, sizes=("", "alt_"), known=None):
     """The record of a model that is written to a folder of its own: the one that is known, if it is of the same file."""
     with tempfile.TemporaryDirectory() as place:
         model = Path(place, "model.onnx")
@@ -146,7 +146,7 @@ def one(worker, write, folder, sizes, known):
         if error is not None:
             return {"verdict": "unexported", "reason": facts_file.short(error)}
         digest = f"{zlib.crc32(model.read_bytes()):08x}"
-        if known.get("digest") == digest:
+        if known and known.get("digest") == digest:
             return known
         return run(worker, model, folder, sizes) | {"digest": digest} | ({"warned": warnings} if warnings else {})
 

@@ -50,8 +50,8 @@ def test_a_model_is_measured_again_if_its_file_is_another_one(tmp_path, monkeypa
         model.write_text(text[0])
         return None, []
 
-    measured = zoo.one(None, write, tmp_path, ("",), {})
+    measured = zoo.one(None, write, tmp_path)
     assert measured == record("right", digest="9271ee57")
-    assert zoo.one(None, write, tmp_path, ("",), measured) is measured
+    assert zoo.one(None, write, tmp_path, known=measured) is measured
     text[0] = "second"
-    assert zoo.one(None, write, tmp_path, ("",), measured) is not measured
+    assert zoo.one(None, write, tmp_path, known=measured) is not measured
