@@ -81,7 +81,7 @@ def measure(worker, args, programs, records, save):
             if model is None or time.monotonic() > args.until:
                 continue
             sizes = ("",) if is_static and origin == page.TARGET else ("", "alt_")
-            known = None if args.again else records.setdefault(folder.name, {}).get(column)
+            known = None if args.again else records.get(folder.name, {}).get(column)
             record = one(worker, model, folder, sizes, known)
             if record is known:
                 continue
