@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ from .numbers import Number
 from .turns import key_of
 
 #: The least and the largest value of a number; None where there is none.
-Interval = tuple[int | None, int | None]
+Interval = tuple[Any, Any]
 
 _ANY: Interval = (None, None)
 _COMPARED = frozenset("eq ne lt le gt ge".split())
@@ -56,7 +57,7 @@ def _compared(function: str, one: Interval, other: Interval, is_same: bool) -> b
 
 
 def interval(number: Any, size: Callable[[Any, int], Interval], seen: dict[int, Interval]) -> Interval:
-    """The range of a whole number."""
+    """The range of a number: of whole numbers, and of real ones that are made of them."""
     if not isinstance(number, Number):
         return (number, number) if type(number) is int else _ANY
     found = seen.get(id(number))
@@ -68,6 +69,10 @@ def interval(number: Any, size: Callable[[Any, int], Interval], seen: dict[int, 
 def _of_function(number: Number, size: Callable[[Any, int], Interval], seen: dict[int, Interval]) -> Interval:
     if number.function == "size":
         return size(*number.operands)
+    if number.function == "sym_ite":
+        return _either(*(interval(side, size, seen) for side in number.operands[1:]))
+    if number.function in _RISING:
+        return _risen(_RISING[number.function], interval(number.operands[0], size, seen))
     rule = _RULES.get(number.function)
     if rule is None or not all(map(_is_whole, number.operands)):
         return _ANY
@@ -111,6 +116,24 @@ def _smallest(a: Interval, b: Interval) -> Interval:
     return _negative(_largest(_negative(a), _negative(b)))
 
 
+def _either(a: Interval, b: Interval) -> Interval:
+    return (None if a[0] is None or b[0] is None else min(a[0], b[0]), None if a[1] is None or b[1] is None else max(a[1], b[1]))
+
+
+def _risen(function: Callable[[Any], Any], a: Interval) -> Interval:
+    """Of a function for which a larger number gives no smaller one."""
+
+    def at(end: Any) -> Any:
+        try:
+            return None if end is None else function(end)
+        except ValueError:  # the logarithm of 0, the root of a number below
+            return None
+
+    return at(a[0]), at(a[1])
+
+
+#: Real numbers have ranges where these make them of whole numbers, and whole numbers of them.
+_RISING: dict[str, Callable[[Any], Any]] = {"sym_float": float, "log2": math.log2, "sqrt": math.sqrt, "floor": math.floor, "ceil": math.ceil, "trunc": math.trunc}
 _RULES: dict[str, Callable[..., Interval]] = {
     "add": _sum,
     "sub": lambda a, b: _sum(a, _negative(b)),

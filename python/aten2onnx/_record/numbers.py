@@ -119,6 +119,10 @@ class Number:
         value = apply(self.value, _divisor(other) if function in _QUOTIENTS and other.function else other.value)
         if not self.function and not other.function:
             return Number(value, "", (), self.ask)
+        if function in ("pow", "lshift") and self.is_int() and other.is_int():
+            product = _held(function, self, other)
+            if product is not None:
+                return product
         return Number(value, function, (self.operand(), other.operand()), self.ask)
 
     def _unary(self, function: str, apply: Callable[[Any], Any]) -> Number:
@@ -237,6 +241,16 @@ class Number:
 
     def is_non_overlapping_and_dense_indicator(self, sizes: Any, strides: Any) -> Number:
         return self.wrap_int(1)
+
+
+def _held(function: str, number: Number, other: Number) -> Number | None:
+    """Asks that a power or a shifted number fits into what a file has for it. Returns the product that it is, if it is one."""
+    from .wide import power_held, shift_held
+
+    if function == "pow":
+        return power_held(number, other)
+    shift_held(number, other)
+    return None
 
 
 #: Functions that have no value where the second number is zero.

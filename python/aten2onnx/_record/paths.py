@@ -25,6 +25,7 @@ from .runs import Run
 from .slotted import Unwritten
 from .tensors import Tracked, Value, scalar_value
 from .turns import NoBothSides, Turns, Unlikely, raises
+from .wide import Overflowed
 
 _ITEM = torch.ops.aten._local_scalar_dense.default
 
@@ -335,8 +336,8 @@ def _described(loop: Rolled) -> str:
 
 
 def is_refusal(error: BaseException | None) -> bool:
-    """Whether a model raises an error itself, with `raise` or `assert`."""
-    if isinstance(error, Unwritten):
+    """Whether a model raises an error itself, with `raise` or `assert`, or has no value that a file computes."""
+    if isinstance(error, (Unwritten, Overflowed)):
         return True
     frames = traceback.extract_tb(error.__traceback__) if error is not None else []
     if not frames or kind_of_file(frames[-1].filename) != "model":
