@@ -48,26 +48,20 @@ class Fault:
     # A shell command: the tests of the fast tier. Empty if they do not know such files.
     faster: str = FAST
     faster_finds: bool = False
-    # The rules are compiled for the part, not interpreted, which takes longer to build. For the fast tier they always are: it starts many programs.
-    compiled: bool = False
 
-    def environment(self, compiled: bool = False) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
         # A fault may look suspicious to Clippy, which compiles in CI.
-        rest = {name: value for name, value in os.environ.items() if name not in ("RUSTC_WORKSPACE_WRAPPER", "CLIPPY_ARGS")}
-        environment = rest | {"ATEN2ONNX_RULES": "compiled" if self.compiled or compiled else "interpreted"}
+        environment = {name: value for name, value in os.environ.items() if name not in ("RUSTC_WORKSPACE_WRAPPER", "CLIPPY_ARGS")}
         if self.file.startswith("python/"):
             environment["PYTHONPATH"] = os.environ["PACKAGES"]
         return environment
 
-    def commands(self) -> list[tuple[str, bool]]:
-        """The commands, and whether they take compiled rules."""
-        return [(self.slow, self.compiled), *([(self.faster, True)] if self.faster else [])]
+    def commands(self) -> list[str]:
+        return [command for command in (self.slow, self.faster) if command]
 
 
 def faults() -> list[Fault]:
-    found = [Fault(**entry) for entry in tomllib.loads((ROOT / "tests/planted.toml").read_text())["fault"]]
-    # A switch between interpreted and compiled rules builds much again.
-    return sorted(found, key=lambda fault: fault.compiled)
+    return [Fault(**entry) for entry in tomllib.loads((ROOT / "tests/planted.toml").read_text())["fault"]]
 
 
 class Copy:
@@ -106,7 +100,7 @@ class Copy:
             shutil.rmtree(folder, ignore_errors=True)
         python = os.environ["ATEN2ONNX_PYTHON"]
         build = f"{python} -m maturin build --quiet --profile dev --features as-in-workspace --manifest-path python/Cargo.toml --out {wheels} && {python} -m zipfile -e {wheels}/*.whl {self.packages}"
-        if not self.succeeds(build, os.environ | {"ATEN2ONNX_RULES": "interpreted"}, "package"):
+        if not self.succeeds(build, dict(os.environ), "package"):
             sys.exit(f"error: the Python package does not build: see {self.logs}/package.log")
 
     def succeeds(self, command: str, environment: dict[str, str], name: str) -> bool:
@@ -141,7 +135,7 @@ def passes_with(planted: list[Fault], copy: Copy) -> bool:
     try:
         for fault in planted:
             copy.plant(fault)
-        return copy.succeeds(planted[0].faster, planted[0].environment(compiled=True), "faster")
+        return copy.succeeds(planted[0].faster, planted[0].environment(), "faster")
     finally:
         for fault in planted:
             copy.mend(fault)
@@ -164,9 +158,8 @@ def fail_without_faults(chosen: list[Fault], copy: Copy) -> list[str]:
     """The commands that fail in the copy as it is: they would find any fault."""
     if any(fault.file.startswith(PACKAGE) for fault in chosen):
         copy.build_package()
-    asked = {(compiled, command, fault.file.startswith("python/")): fault for fault in chosen for command, compiled in fault.commands()}
-    in_order = sorted(asked.items(), key=lambda item: item[0][:2])  # a switch between interpreted and compiled rules builds much again
-    return [command for (compiled, command, _), fault in in_order if not copy.succeeds(command, fault.environment(compiled), "without-faults")]
+    asked = {(command, fault.file.startswith("python/")): fault for fault in chosen for command in fault.commands()}
+    return [command for (command, _), fault in asked.items() if not copy.succeeds(command, fault.environment(), "without-faults")]
 
 
 def table(all_faults: list[Fault], times: dict[str, dict[str, float]]) -> str:
