@@ -159,4 +159,55 @@ example aten::feature_dropout(f32[2, 3, 4], 0.5, True)
         assert!(!output.status.success() && said.contains("random in another way"), "{said}");
         assert!(!said.contains("mappings/aten/dropout.opmap"), "helpers of the build are another's: {said}");
     }
+    /// What `try --watch` says, line by line.
+    struct Watched(std::process::Child, std::io::Lines<std::io::BufReader<std::io::PipeReader>>);
+
+    impl Watched {
+        fn new(file: &std::path::Path) -> Watched {
+            let (reader, writer) = std::io::pipe().unwrap();
+            let child = std::process::Command::new(env!("CARGO_BIN_EXE_aten2onnx"))
+                .current_dir(crate::common::root())
+                .args(["try", "--watch", "--mappings", text(file)])
+                .stdout(writer.try_clone().unwrap())
+                .stderr(writer)
+                .spawn()
+                .unwrap();
+            Watched(child, std::io::BufRead::lines(std::io::BufReader::new(reader)))
+        }
+
+        /// What it says until it waits for a file.
+        fn said(&mut self) -> String {
+            let lines = self.1.by_ref().map(Result::unwrap);
+            lines.take_while(|line| !line.starts_with("waiting for a file")).map(|line| format!("{line}\n")).collect()
+        }
+    }
+
+    impl Drop for Watched {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    fn examples_are_tried_again_when_a_file_is_saved() {
+        let rule = |body: &str| {
+            format!(
+                "map aten::celu(Tensor self, Scalar alpha=1.0) -> Tensor = {body}\nexample aten::celu(f32[4] in -3 .. -1)\n"
+            )
+        };
+        let file = super::file("watched", &rule("Celu(self)"));
+        let mut watched = Watched::new(&file);
+        let first = watched.said();
+        assert!(first.contains("error") && first.contains("the argument `alpha` has no effect"), "{first}");
+        std::fs::write(&file, rule("Celu(self, alpha_f = float(alpha))")).unwrap();
+        let second = watched.said();
+        assert!(
+            second.contains("ok    example aten::celu(f32[4] in -3 .. -1)") && second.contains("1 example, 0 failed"),
+            "{second}"
+        );
+        std::fs::write(&file, rule("Celu(self, alpha_f = float(alpha) + 1.0)")).unwrap();
+        let third = watched.said();
+        assert!(third.contains("values differ") && third.contains("1 example, 1 failed"), "{third}");
+    }
 }

@@ -11,11 +11,15 @@ pub struct Args {
     /// Overloads (aten::elu), ONNX operators (Gelu) or .opmap files
     #[arg(value_name = "OP|FILE", required = true)]
     wanted: Vec<String>,
+    /// Try again whenever a file of the rules is saved, until Ctrl-C: a second or two each
+    #[arg(long)]
+    watch: bool,
 }
 
 /// Runs the command.
 pub fn try_examples(mappings: &Path, args: &Args) -> Result<(), Stop> {
-    exporter(mappings, "try", &args.wanted)
+    let watch = args.watch.then(|| "--watch".to_owned());
+    exporter(mappings, "try", &args.wanted.iter().cloned().chain(watch).collect::<Vec<_>>())
 }
 
 /// Runs a command of the exporter that was built with this program, on the rules in a folder.

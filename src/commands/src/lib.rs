@@ -28,6 +28,7 @@ mod text;
 pub mod trial;
 mod try_rules;
 mod verify_rules;
+mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

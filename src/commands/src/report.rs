@@ -44,6 +44,17 @@ pub fn exit_code(done: Result<(), Stop>) -> u8 {
     }
 }
 
+/// Prints the error of something that may be done again. What cannot be printed ends the command.
+pub fn told(done: Result<(), Stop>) -> Result<(), Stop> {
+    match done {
+        Err(Stop::ReaderGone) => Err(Stop::ReaderGone),
+        done => {
+            exit_code(done);
+            Ok(())
+        }
+    }
+}
+
 /// The text of an error: what, where, how to fix it.
 fn rendered(error: &Error) -> String {
     // The number of a system error does not help the user.

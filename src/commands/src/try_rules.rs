@@ -7,8 +7,9 @@ use std::time::Instant;
 use super::report::{self, Stop};
 use super::text;
 use super::trial;
+use super::watch::{self, Watch};
 use aten2onnx_core::error::{Error, Result};
-use aten2onnx_examples::{self as examples, Judge};
+use aten2onnx_examples::{self as examples, Judge, StartedJudge};
 use aten2onnx_onnx::targets;
 use aten2onnx_opmap::tree::Example;
 use aten2onnx_rules::Rules;
@@ -19,6 +20,7 @@ Examples:
   aten2onnx try --mappings my_ops.opmap --import my_ops       the examples of the file, against PyTorch
   aten2onnx try --mappings my_ops.opmap --import my_ops mylib::my_op
   aten2onnx try --rules mappings aten::elu Gelu               the built-in rules as they are on disk
+  aten2onnx try --rules mappings --watch aten::elu            the same whenever a file is saved: a second or two each
   aten2onnx try --rules mappings --models OUT --target tract  their models for a runtime, which runtimes/examples.py runs";
 
 /// Run the examples of rules and compare them with PyTorch
@@ -37,6 +39,9 @@ pub struct Args {
     /// A Python module that defines custom operators
     #[arg(long, value_name = "MODULE")]
     import: Vec<String>,
+    /// Try again whenever a file of the rules is saved, until Ctrl-C: PyTorch is imported meanwhile
+    #[arg(long, conflicts_with = "models")]
+    watch: bool,
     /// Write the models of the examples to a file, a JSON object for each, and run nothing
     #[arg(long, value_name = "FILE")]
     models: Option<PathBuf>,
@@ -55,16 +60,92 @@ pub fn try_examples(args: &Args, build: &Rules) -> Result<(), Stop> {
         let (rules, set) = loaded(args.rules.as_deref(), &args.mappings, build)?;
         return write_models(args, path, &set, &selected(args, &set)?, &rules);
     }
-    let folder = tempfile::tempdir().map_err(Error::from)?;
+    if args.watch {
+        return try_when_saved(args, build);
+    }
     // It imports PyTorch while the rules are checked, whose errors come first.
-    let judge = judge_of(args, folder.path()).start();
+    let judge = Waiting::new(args);
     let (rules, set) = loaded(args.rules.as_deref(), &args.mappings, build)?;
-    let wanted = selected(args, &set)?;
+    let selected = selected(args, &set)?;
+    if shown(args, &selected, &set, &rules, judge?, start)? { Ok(()) } else { Err(Stop::Failed) }
+}
+
+/// Tries the examples now, and again whenever a file is saved. Then the next judge has imported PyTorch already.
+fn try_when_saved(args: &Args, build: &Rules) -> Result<(), Stop> {
+    let folder = args.rules.as_deref().unwrap_or(Path::new("mappings"));
+    let roots = args.mappings.iter().cloned().chain(args.rules.clone()).chain(examples::differences_file(folder));
+    let mut watch = Watch::new(roots.collect());
+    let mut judge = Waiting::new(args)?;
+    loop {
+        let start = Instant::now();
+        match loaded(args.rules.as_deref(), &args.mappings, build) {
+            Ok((rules, set)) => match selected(args, &set) {
+                Ok(selected) => {
+                    let done = shown(args, &selected, &set, &rules, judge, start);
+                    if watch::is_stopped() {
+                        return Ok(());
+                    }
+                    // A judge that fails is told like errors of rules.
+                    report::told(done.map(|_| ()))?;
+                    judge = Waiting::new(args)?;
+                }
+                Err(error) => report::told(Err(error.into()))?,
+            },
+            Err(error) => report::told(Err(error.into()))?,
+        }
+        report::say("waiting for a file to be saved; Ctrl-C ends");
+        match watch.changed() {
+            None => return Ok(()),
+            // Facts are read once by a process.
+            Some(files) if files.iter().any(|file| is_fact(file)) => {
+                drop(judge);
+                return again();
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// Whether a file has facts of operators or of a runtime, which the rules are checked by.
+fn is_fact(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "toml") && !file.ends_with(examples::DIFFERENCES_FILE)
+}
+
+/// Goes on in a new process.
+fn again() -> Result<(), Stop> {
+    let program = std::env::current_exe().map_err(Error::from)?;
+    let status = std::process::Command::new(program).args(std::env::args_os().skip(1)).status().map_err(Error::from)?;
+    if status.success() { Ok(()) } else { Err(Stop::Failed) }
+}
+
+/// A judge that imports PyTorch, and the folder that it works in.
+struct Waiting {
+    judge: StartedJudge,
+    folder: tempfile::TempDir,
+}
+
+impl Waiting {
+    fn new(args: &Args) -> Result<Waiting> {
+        let folder = tempfile::tempdir().map_err(Error::from)?;
+        Ok(Waiting { judge: judge_of(args, folder.path()).start()?, folder })
+    }
+}
+
+/// Tries the examples, and prints what became of them. Returns whether all is right.
+fn shown(
+    args: &Args,
+    selected: &[&Example],
+    set: &MappingFiles,
+    rules: &Rules,
+    waiting: Waiting,
+    start: Instant,
+) -> Result<bool, Stop> {
+    let Waiting { judge, folder: _folder } = waiting;
     let expected = args.rules.as_deref().map(trial::expected_failures).unwrap_or_default();
-    let trial = trial::try_examples(&wanted, &set, &rules, judge?)?;
+    let trial = trial::try_examples(selected, set, rules, judge)?;
     let (text, is_right) = trial.shown(&|example| expected.contains(example));
     report::print(&format!("{text}, in {}\n", text::duration(start.elapsed())))?;
-    if is_right { Ok(()) } else { Err(Stop::Failed) }
+    Ok(is_right)
 }
 
 fn judge_of(args: &Args, folder: &Path) -> Judge {

@@ -2,7 +2,7 @@
 //! was built. So a tolerance that is changed has its effect without a build.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use aten2onnx_core::error::{Error, Kind, Result};
 use aten2onnx_opmap::schema::place::placed;
@@ -10,6 +10,8 @@ use serde::Deserialize;
 
 /// The path of the table in a checkout.
 const DIFFERENCES: &str = "src/examples/src/differences.toml";
+/// The name of its file.
+pub const DIFFERENCES_FILE: &str = "differences.toml";
 const BUILT: &str = include_str!("differences.toml");
 
 /// The words of `when` and `accept`, which differences.py explains. A test compares both.
@@ -70,6 +72,17 @@ struct Difference {
     why: String,
 }
 
+/// The file of the table of accepted differences in the checkout in which `mappings` lies, if it is there.
+pub fn differences_file(mappings: &Path) -> Option<PathBuf> {
+    let file = checkout(mappings).join(DIFFERENCES);
+    file.exists().then_some(file)
+}
+
+/// The folder in which the folder of the rules lies.
+fn checkout(mappings: &Path) -> PathBuf {
+    mappings.parent().map_or_else(|| mappings.join(".."), Path::to_owned)
+}
+
 /// The text of the table of accepted differences. `mappings` is the folder of the rules, if they are read from one.
 ///
 /// # Errors
@@ -112,9 +125,7 @@ pub fn checkout_text(
     built: &'static str,
     check: &dyn Fn(&str) -> Result<(), String>,
 ) -> Result<Cow<'static, str>> {
-    let Some(path) =
-        mappings.map(|folder| folder.parent().map_or_else(|| folder.join("..").join(file), |root| root.join(file)))
-    else {
+    let Some(path) = mappings.map(|folder| checkout(folder).join(file)) else {
         return Ok(Cow::Borrowed(built));
     };
     let shown = path.display().to_string();

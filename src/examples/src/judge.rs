@@ -107,6 +107,8 @@ impl StartedJudge {
             return Ok(BTreeMap::new());
         }
         let text = lines(records)?;
+        // It may have been edited since the judge was started, which reads it when it meets a difference.
+        write(&self.judge.folder.join(facts::DIFFERENCES_FILE), &facts::differences(self.judge.mappings.as_deref())?)?;
         if let Some(mut input) = self.child.stdin.take() {
             // A judge that has failed reads nothing: how it ended tells.
             let _ = input.write_all(text.as_bytes());
@@ -138,7 +140,7 @@ fn lines(records: &[Record]) -> Result<String> {
 pub fn write_programs(folder: &Path, mappings: Option<&Path>) -> Result<PathBuf> {
     let program = folder.join("judge.py");
     write(&program, PROGRAM)?;
-    write(&folder.join("differences.toml"), &facts::differences(mappings)?)?;
+    write(&folder.join(facts::DIFFERENCES_FILE), &facts::differences(mappings)?)?;
     IMPORTED.iter().try_for_each(|(name, text)| write(&folder.join(name), text))?;
     Ok(program)
 }

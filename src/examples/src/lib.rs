@@ -17,7 +17,7 @@ pub use build::{
     Built, Lacks, Observed, Outcome, Typed, build, graph, lowerings, observe, reference_opset, traced, types,
 };
 pub use call::short_name;
-pub use facts::checkout_text;
+pub use facts::{DIFFERENCES_FILE, checkout_text, differences_file};
 pub use judge::{Judge, StartedJudge, no_python, write, write_programs};
 pub use record::{Failure, Record, Verdict, record};
 pub use runtime::{ForRuntime, for_runtime};
