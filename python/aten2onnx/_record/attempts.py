@@ -17,7 +17,7 @@ from .numbers import Number, number_of, operand, plain, symbolic
 from .ragged import is_element, note_kind
 from .slotted import Slotted
 from .states import UNDEFINED, Place, Poison, Snapshot, Values, is_number, is_number_of, is_same, put, put_copies, value_at
-from .tensors import Value, scalar_value
+from .tensors import Value, turn_value
 from .turns import NoBothSides
 from .written import ROLLED, Block, RawLoop, Again, Peel, OWN, Plan, TurnsOfLoop
 
@@ -49,7 +49,7 @@ class Attempt:
         now = Snapshot(turns.get())
         self._note_changes(start, now)
         params = self._give_params(now)
-        index = scalar_value(self.recorder.next_key(), int)
+        index = turn_value(self.recorder.next_key())
         counter = symbolic(Number(done, "item", (index,), self.recorder.ask))
         entered, texts = Snapshot(turns.get()), len(structure.codes)
         block = Block()

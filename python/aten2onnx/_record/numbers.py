@@ -23,7 +23,7 @@ class Number:
     Sources are ("size", value, axis), ("item", value) and ("input", name).
     """
 
-    __slots__ = ("ask", "function", "node", "operands", "value")
+    __slots__ = ("ask", "function", "node", "operands", "value", "width")
 
     #: The least and the largest size of a dimension of a value, in the run that is made.
     range_of: Callable[[Any, int], tuple[int | None, int | None]] = staticmethod(lambda value, axis: (0, None))
@@ -34,6 +34,7 @@ class Number:
         self.operands = operands
         self.ask = ask
         self.node: Any = None  # what the graph makes of it
+        self.width: Any = None  # so many bits it needs (`wide.py`); None if that was not asked
 
     # What PyTorch asks of a node.
     constant = None
@@ -119,7 +120,7 @@ class Number:
         value = apply(self.value, _divisor(other) if function in _QUOTIENTS and other.function else other.value)
         if not self.function and not other.function:
             return Number(value, "", (), self.ask)
-        if function in ("pow", "lshift") and self.is_int() and other.is_int():
+        if function in _WIDE and self.is_int() and other.is_int():
             product = _held(function, self, other)
             if product is not None:
                 return product
@@ -244,15 +245,18 @@ class Number:
 
 
 def _held(function: str, number: Number, other: Number) -> Number | None:
-    """Asks that a power or a shifted number fits into what a file has for it. Returns the product that it is, if it is one."""
-    from .wide import power_held, shift_held
+    """Asks that a product, a power or a shifted number fits into what a file has for it. Returns the product that it is, if it is one."""
+    from .wide import power_held, product_held, quotient_held, shift_held
 
     if function == "pow":
         return power_held(number, other)
-    shift_held(number, other)
+    held = {"mul": product_held, "lshift": shift_held}.get(function, quotient_held)
+    held(number, other)
     return None
 
 
+#: Functions of whole numbers that may need more bits than a file has.
+_WIDE = frozenset(("mul", "pow", "lshift", "floordiv", "mod"))
 #: Functions that have no value where the second number is zero.
 _QUOTIENTS = frozenset(("truediv", "floordiv", "mod"))
 
@@ -354,6 +358,11 @@ def operand(value: Any) -> Any:
         return value.operand()
     number = number_of(value)
     return value if number is None else number.operand()
+
+
+def is_of_turn(number: Any) -> bool:
+    """Whether the number of a turn of a loop is in a number."""
+    return isinstance(number, Number) and (number.operands[0].is_turn if number.function == "item" else any(map(is_of_turn, number.operands)))
 
 
 def is_from_data(number: Any) -> bool:

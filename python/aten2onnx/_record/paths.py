@@ -16,6 +16,7 @@ from .branches import If, Item, Path, Rolled, Step, count_of_calls, parts_of, re
 from .composed import composed
 from .explorer import Care, Explorer, Record
 from .follow import holds
+from .growing import grows
 from .join import Merger, like
 from .nested import BEGIN, END, LOOP_OPERATOR, Body
 from .numbers import Number, is_from_data, symbolic
@@ -45,11 +46,12 @@ class Turned(NamedTuple):
 
 
 class RolledLoop(NamedTuple):
-    """A loop that is in the program: its line, the number of calls of a turn, and what it carries."""
+    """A loop that is in the program: its line, the number of calls of a turn, what it carries, and whether its whole numbers may become too large for a file."""
 
     line: Any
     calls: int
     carried: str
+    grows: bool
 
 
 class GapAtEmpty(Exception):
@@ -311,7 +313,7 @@ def _loops(items: list[Item]) -> Iterator[RolledLoop]:
     """The loops of a program."""
     for item in items:
         if isinstance(item, Rolled):
-            yield RolledLoop(item.line, count_of_calls(item.items), _described(item))
+            yield RolledLoop(item.line, count_of_calls(item.items), _described(item), grows(item))
         for part in parts_of(item):
             yield from _loops(part)
 
