@@ -215,6 +215,14 @@ def _bit_length(n: Any) -> Any:
     return near + _chosen((1 << near) <= size, 1, 0)
 
 
+def _bit_count(n: Any) -> Any:
+    """Sums of neighbours: of bits, then of pairs, and so on."""
+    found = abs(n)
+    for width, mask in ((1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F), (8, 0x00FF00FF00FF00FF), (16, 0x0000FFFF0000FFFF), (32, 0x00000000FFFFFFFF)):
+        found = (found & mask) + ((found >> width) & mask)
+    return found
+
+
 def _divmod(a: Any, b: Any) -> Any:
     return a // b, a % b
 
@@ -266,6 +274,7 @@ _METHODS: dict[Any, dict[str, Any]] = {
         "__divmod__": _divmod,
         "__rdivmod__": lambda b, a: _divmod(a, b),
         "__invert__": lambda n: -n - 1,
+        "bit_count": _bit_count,
         "bit_length": _bit_length,
         "astype": _as_type,
     },
