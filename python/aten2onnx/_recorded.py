@@ -462,7 +462,8 @@ def _later_notes(model: Any, arguments: Any) -> list[str]:
     if not arguments.changed or not is_another_later(model, arguments):
         return []
     shown = ", ".join(f"`{name}`" for name in sorted(arguments.changed))
-    return [f"the model changes its attributes {shown}, and its next call gives other results; the exported model does what a call does now (make the attribute an input and a result)"]
+    what = f"the model changes its attributes {shown}, and its next call gives other results"
+    return [f"{what}; the exported model does what a call does now (make the attribute an input and a result)"]
 
 
 def _caught_notes(calls: list[Any]) -> list[str]:

@@ -180,11 +180,21 @@ class Attempt:
             if kind is None or (known is not UNDEFINED and structure.kind(known) != kind):
                 self._peel(place)
             if known is UNDEFINED and before.is_in_leaf(place):
+                if self._is_made_again(before, now, place[:-1]):
+                    raise Again
                 self._peel(place)
             plan.carried[place] = leaf
             is_new = True
         if self._note_moved(now) or is_new:
             raise Again
+
+    def _is_made_again(self, before: Snapshot, now: Snapshot, place: Place) -> bool:
+        """Whether a turn that was not written down has made a list anew, which is as long as a loop in it says: `row = [i]`, and then `row.append(..)`."""
+        known, found = before.at(place), now.containers.get(place)
+        if not isinstance(known, Grown) or type(found) is not list or not found or place in self.plan.lists:
+            return False
+        self.plan.lists[place] = found[-1]
+        return True
 
     def _note_moved(self, now: Snapshot) -> bool:
         """Notes equal elements of lists of which turns change others: they may have changed places, as in a window of zeros that turns move. Whether there are more."""

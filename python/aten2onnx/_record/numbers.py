@@ -117,6 +117,8 @@ class Number:
     # Functions of numbers.
     def _binary(self, function: str, other: Any, apply: Callable[[Any, Any], Any]) -> Number:
         other = other if isinstance(other, Number) else Number(other, "", (), self.ask)
+        if (self.is_bool() or other.is_bool()) and not (function in _OF_BOOLS and self.is_bool() and other.is_bool()):
+            return self.counted()._binary(function, other.counted(), apply)
         value = apply(self.value, _divisor(other) if function in _QUOTIENTS and other.function else other.value)
         if not self.function and not other.function:
             return Number(value, "", (), self.ask)
@@ -125,6 +127,12 @@ class Number:
             if product is not None:
                 return product
         return Number(value, function, (self.operand(), other.operand()), self.ask)
+
+    def counted(self) -> Number:
+        """The number 1 or 0 that a boolean is in arithmetic."""
+        if not self.is_bool():
+            return self
+        return self.sym_ite(1, 0) if self.function else Number(int(self.value), "", (), self.ask)
 
     def _unary(self, function: str, apply: Callable[[Any], Any]) -> Number:
         value = apply(self.value)
@@ -255,6 +263,8 @@ def _held(function: str, number: Number, other: Number) -> Number | None:
     return None
 
 
+#: Functions of two booleans. In all others they are numbers.
+_OF_BOOLS = frozenset(("and_", "or_", "xor", "eq", "ne"))
 #: Functions of whole numbers that may need more bits than a file has.
 _WIDE = frozenset(("mul", "pow", "lshift", "floordiv", "mod"))
 #: Functions that have no value where the second number is zero.
