@@ -21,6 +21,7 @@ from .join import Merger, like
 from .nested import BEGIN, END, LOOP_OPERATOR, Body
 from .numbers import Number, is_from_data, symbolic
 from .places import kind_of_file
+from .pruned import check_nesting
 from .recorder import Call, Question, Recorder, Unrecorded
 from .runs import Run
 from .slotted import Unwritten
@@ -290,8 +291,9 @@ def _made(items: list[Item], most: int) -> list[Turned]:
     """The branches that have both sides.
 
     Raises:
-        NoBothSides: There are more than are allowed.
+        NoBothSides: There are more than are allowed, or they are too deep.
     """
+    check_nesting(items)
     found = list(_branches(items))
     if len(found) > most:
         help = f"allow them with `max_branches={len(found)}`, or give the dimensions a range in which branches are always the same (`Dim(\"n\", min=8)`)"
