@@ -293,13 +293,13 @@ def _made(items: list[Item], most: int) -> list[Turned]:
     Raises:
         NoBothSides: There are more than are allowed, or they are too deep.
     """
-    check_nesting(items)
     found = list(_branches(items))
     if len(found) > most:
         help = f"allow them with `max_branches={len(found)}`, or give the dimensions a range in which branches are always the same (`Dim(\"n\", min=8)`)"
         error = NoBothSides(f"the model has more than {most} branches with both sides (`max_branches`)", found[most].line, help)
         error.is_limit = True
         raise error
+    check_nesting(items)
     return found
 
 

@@ -69,7 +69,9 @@ def check_nesting(items: list[Item], depth: int = 0) -> None:
         if depth == _DEEPEST and parts_of(item):
             line = item.question.line if isinstance(item, If) else item.line if isinstance(item, Rolled) else None
             help = "many `elif` are one after the other if the last is asked first: `k = 3 if a else k`; or choose by a number: `torch.searchsorted(bounds, x)`"
-            raise NoBothSides(f"branches and loops are more than {_DEEPEST} deep in one another, which no reader of ONNX files takes", line, help)
+            error = NoBothSides(f"branches and loops are more than {_DEEPEST} deep in one another, which no reader of ONNX files takes", line, help)
+            error.is_limit = True
+            raise error
         for part in parts_of(item):
             check_nesting(part, depth + 1)
 
