@@ -16,7 +16,7 @@ from ._live import LiveProgram, absent
 from ._native import Program, Rules
 from ._ones import HELP
 from ._serialized import output_names
-from ._tried_out import another, try_guesses, try_out
+from ._tried_out import another, try_far, try_guesses, try_out
 from ._weights import OutsideWeights
 
 _log = logging.getLogger(__name__)
@@ -443,14 +443,27 @@ def _capture_once(model: Any, name: str, wanted: Wanted, sums: dict[str, tuple[s
         raise
     if both.lowered or both.lines or both.rolled or runs[0].recorder.array_lines:  # branches without results, too: what Python remembers of them may be many
         try_out(recorded, model, arguments, runs[0], both, kept)
+        try_far(recorded, model, arguments, runs[0], both, live.native.open_conditions(kept) if kept else [])
     elif runs[0].recorder.guessed or runs[0].recorder.doubts or arguments.asked_classes or wanted.forgets:
         try_guesses(recorded, model, arguments, runs[0], kept, live.native.open_conditions(kept) if kept else [])
     if wanted.keep_results and not arguments.has_fakes:
         recorded.checks = [(run.sizes, arguments, run.results) for run in runs if run.results]
         recorded.checks += recording.checks_of_sides(model, arguments, known, done) if both.made else []
     check_branch_inputs(wanted.branch_inputs, both)
+    notes += _later_notes(model, arguments)
     notes += empty_notes + branch_notes(both) + _caught_notes(runs[0].recorder.calls) + _ranked_notes(runs[0].recorder.ranked)
     return Captured(live, notes, done, bool(kept), len(both.rolled))
+
+
+def _later_notes(model: Any, arguments: Any) -> list[str]:
+    """A note on attributes that a call changes and later calls read."""
+    from ._record.held import is_another_later
+
+    if not arguments.changed or not is_another_later(model, arguments):
+        return []
+    shown = ", ".join(f"`{name}`" for name in sorted(arguments.changed))
+    what = f"the model changes its attributes {shown}, and its next call gives other results"
+    return [f"{what}; the exported model does what a call does now (make the attribute an input and a result)"]
 
 
 def _caught_notes(calls: list[Any]) -> list[str]:

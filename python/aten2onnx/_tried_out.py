@@ -34,6 +34,30 @@ def try_out(recorded: Any, model: Any, arguments: Any, first: Any, both: Any, co
     raise _array_error(found, lines) if lines else error
 
 
+def try_far(recorded: Any, model: Any, arguments: Any, first: Any, both: Any, told: list[str | None]) -> None:
+    """Compares a program whose loops make whole numbers larger and larger with the model where these may need more bits than a file has, and where the conditions
+    `told` hold.
+
+    Raises:
+        CaptureError: It gives other results there.
+    """
+    from ._record.tried import far_difference
+
+    lines = [*first.recorder.wide, *(loop.line for loop in both.rolled if loop.grows)]
+    if not lines:
+        return
+    found = far_difference(recorded, model, arguments, first, lambda sizes: all(_holds(text, sizes) for text in told))
+    if found is None:
+        return
+    symbol = next(name for name, size in found.sizes.items() if size != arguments.sizes[name] and name not in arguments.sums)
+    message = f"a whole number that a loop makes needs more than the 64 bits that a file has for it: `{lines[0].text}` ({found})"
+    most = found.sizes[symbol] - 1
+    help = f'take the remainder in each turn (`k = k * i % m`), compute with floats, or declare that the dimension is no larger: `Dim("{symbol}", max={most})`'
+    error = CaptureError(message, place=[str(line) for line in dict.fromkeys(lines)], source_line=str(lines[0]), help=help)
+    error.is_explained = True  # type: ignore[attr-defined]
+    raise error
+
+
 def try_guesses(recorded: Any, model: Any, arguments: Any, first: Any, conditions: list[str], told: list[str | None]) -> None:
     """Compares a program with numbers that were found by their values alone, or whose model asks for classes or for its memory, with the model, where the
     conditions of the program hold: `told` has them in Python.
@@ -96,4 +120,4 @@ def another(found: str, both: Any) -> OpenBranch:
     return error
 
 
-__all__ = ["another", "try_guesses", "try_out"]
+__all__ = ["another", "try_far", "try_guesses", "try_out"]

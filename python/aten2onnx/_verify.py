@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -212,11 +213,19 @@ def expected_outputs(exported: Any, leaves: list[Any], see: Callable[[Any, Any],
     return results(exported, leaves, see)[0]
 
 
-def results(exported: Any, leaves: list[Any], see: Callable[[Any, Any], None] | None = None) -> tuple[list[Any], dict[str, Any]]:
-    """Like `expected_outputs`, and also returns the new values of buffers and inputs, by the name of the model's output."""
+def results(
+    exported: Any, leaves: list[Any], see: Callable[[Any, Any], None] | None = None, see_numbers: Callable[[Any, Any], None] | None = None
+) -> tuple[list[Any], dict[str, Any]]:
+    """Like `expected_outputs`, and also returns the new values of buffers and inputs, by the name of the model's output. `see` is given each tensor of the program,
+    and `see_numbers` whatever else it computes, also in the turns of its loops and on the sides of its branches."""
     import torch
 
     class Run(torch.fx.Interpreter):
+        def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+            if see_numbers is not None:
+                args = tuple(partial(_run_inner, arg) if isinstance(arg, torch.fx.GraphModule) else arg for arg in args)
+            return super().call_function(target, args, kwargs)
+
         def run_node(self, node: Any) -> Any:
             try:
                 result = super().run_node(node)
@@ -225,7 +234,12 @@ def results(exported: Any, leaves: list[Any], see: Callable[[Any, Any], None] | 
                 raise
             if see is not None and isinstance(result, torch.Tensor):
                 see(node, result)
+            if see_numbers is not None and not isinstance(result, torch.Tensor):
+                see_numbers(node, result)
             return result
+
+    def _run_inner(body: Any, *given: Any) -> Any:
+        return Run(body).run(*given)
 
     bound = _bound(exported, leaves)
     with torch.no_grad():

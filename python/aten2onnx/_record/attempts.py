@@ -17,7 +17,7 @@ from .numbers import Number, number_of, operand, plain, symbolic
 from .ragged import is_element, note_kind
 from .slotted import Slotted
 from .states import UNDEFINED, Place, Poison, Snapshot, Values, is_number, is_number_of, is_same, put, put_copies, value_at
-from .tensors import Value, scalar_value
+from .tensors import Value, turn_value
 from .turns import NoBothSides
 from .written import ROLLED, Block, RawLoop, Again, Peel, OWN, Plan, TurnsOfLoop
 
@@ -49,7 +49,7 @@ class Attempt:
         now = Snapshot(turns.get())
         self._note_changes(start, now)
         params = self._give_params(now)
-        index = scalar_value(self.recorder.next_key(), int)
+        index = turn_value(self.recorder.next_key())
         counter = symbolic(Number(done, "item", (index,), self.recorder.ask))
         entered, texts = Snapshot(turns.get()), len(structure.codes)
         block = Block()
@@ -180,11 +180,21 @@ class Attempt:
             if kind is None or (known is not UNDEFINED and structure.kind(known) != kind):
                 self._peel(place)
             if known is UNDEFINED and before.is_in_leaf(place):
+                if self._is_made_again(before, now, place[:-1]):
+                    raise Again
                 self._peel(place)
             plan.carried[place] = leaf
             is_new = True
         if self._note_moved(now) or is_new:
             raise Again
+
+    def _is_made_again(self, before: Snapshot, now: Snapshot, place: Place) -> bool:
+        """Whether a turn that was not written down has made a list anew, which is as long as a loop in it says: `row = [i]`, and then `row.append(..)`."""
+        known, found = before.at(place), now.containers.get(place)
+        if not isinstance(known, Grown) or type(found) is not list or not found or place in self.plan.lists:
+            return False
+        self.plan.lists[place] = found[-1]
+        return True
 
     def _note_moved(self, now: Snapshot) -> bool:
         """Notes equal elements of lists of which turns change others: they may have changed places, as in a window of zeros that turns move. Whether there are more."""

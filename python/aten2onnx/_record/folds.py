@@ -5,6 +5,7 @@ Each is a loop, or branches where its elements are known one by one. In code tha
 
 from __future__ import annotations
 
+import bisect
 import builtins
 import collections
 import functools
@@ -16,6 +17,7 @@ from typing import Any
 
 import torch
 
+from . import found
 from .deques import deque_, items_of
 from .grown import Grown, pad_sequence
 from .long import Long
@@ -281,6 +283,36 @@ def _product(*values: Any, repeat: int = 1) -> Any:
     return Walkable(Recorder.current, functools.reduce(operator.mul, counts), make)  # type: ignore[arg-type]
 
 
+def _groupby(values: Any, key: Any = None) -> Any:
+    """Elements that stand beside one another and have the same key. A group begins where the key is another one than that before."""
+    walk = _walk(values)
+    if walk is None:
+        return itertools.groupby(values, key)
+    structure, of = _structure(), (lambda element: element) if key is None else key
+    box: dict[str, Any] = {"keys": [], "starts": []}
+
+    def begin(turn: Any) -> None:
+        box["keys"].append(of(walk.make(turn)))
+        box["starts"].append(turn)
+
+    def turn(place: Any) -> None:
+        before = lambda: of(walk.make(torch.sym_max(place - 1, 0)))  # noqa: E731
+        _either(structure.some(lambda: place == 0, lambda: of(walk.make(place)) != before()), box, lambda: begin(place))
+
+    _loop(Walkable(walk.recorder, walk.count, lambda place: place), box, turn)
+    keys, starts = (rows_of(box[name]) for name in ("keys", "starts"))
+    if keys is None or starts is None:
+        return itertools.groupby(values, key)
+    count = starts.count
+
+    def group(number: Any) -> tuple[Any, Walkable]:
+        start, after = starts.make(number), torch.sym_min(number + 1, count - 1)
+        end = structure.chosen(number + 1 < count, lambda: starts.make(after), lambda: walk.count)
+        return keys.make(number), Walkable(walk.recorder, end - start, lambda place: walk.make(start + place))
+
+    return Walkable(walk.recorder, count, group)
+
+
 def _combinations(values: Any, size: int) -> Any:
     walk = _walk(values)
     if walk is None or size != 2:
@@ -316,10 +348,25 @@ def total(values: Any, start: Any) -> Any:
 OF_MODULES: dict[str, dict[str, Any]] = {
     "collections": {"deque": deque_},
     "functools": {"reduce": _reduce},
-    "itertools": {"accumulate": _accumulate, "pairwise": _pairwise, "islice": _islice, "takewhile": _takewhile, "product": _product, "combinations": _combinations, "chain": _chain},
+    "itertools": {
+        "accumulate": _accumulate,
+        "chain": _chain,
+        "combinations": _combinations,
+        "groupby": _groupby,
+        "islice": _islice,
+        "pairwise": _pairwise,
+        "product": _product,
+        "takewhile": _takewhile,
+    },
+    **found.OF_MODULES,
 }
 #: The same by the function itself.
-OF_FUNCTIONS: dict[int, Any] = {id(getattr(module, name)): made for module in (collections, functools, itertools) for name, made in OF_MODULES[module.__name__].items() if hasattr(module, name)}
+OF_FUNCTIONS: dict[int, Any] = {
+    id(getattr(module, name)): made
+    for module in (bisect, collections, functools, itertools, operator)
+    for name, made in OF_MODULES[module.__name__].items()
+    if hasattr(module, name)
+}
 OF_FUNCTIONS[id(torch.nn.utils.rnn.pad_sequence)] = pad_sequence
 
 __all__ = ["Chain", "OF_FUNCTIONS", "OF_MODULES", "extreme", "filter_", "is_greater", "listed", "map_", "sort_in", "sorted_", "total"]

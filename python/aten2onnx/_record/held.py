@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from operator import is_not
 from typing import Any
@@ -20,7 +20,7 @@ from .fakes import NoElements, is_computed_with, sizes_of_program, without_eleme
 from .gradients import called
 from .noise import is_noise, nudged_inputs
 from .runs import Arguments, Run, summed
-from .state import untouched
+from .state import seed_generators, untouched
 from .work import is_long
 
 _log = logging.getLogger(__name__)
@@ -31,9 +31,16 @@ class Differs(Exception):
 
 
 def sizes_seen(
-    recorded: Any, model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], arguments: Arguments, bound: Bounded | None = None
+    recorded: Any,
+    model: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    arguments: Arguments,
+    bound: Bounded | None = None,
+    see_numbers: Callable[[Any, Any], None] | None = None,
 ) -> dict[str, list[int]]:
-    """The sizes of all tensors of a program at these arguments. Where elements are unknown, those of the results are not compared. `bound` counts the model's calls.
+    """The sizes of all tensors of a program at these arguments. Where elements are unknown, those of the results are not compared. `bound` counts the model's calls,
+    and `see_numbers` is given the numbers that the program computes.
 
     Raises:
         Differs: The results are not those of the model.
@@ -47,7 +54,9 @@ def sizes_seen(
     random = is_random(recorded)
     with torch.no_grad(), untouched(model) if random else nullcontext():  # a program computes with copies of buffers
         try:
-            found, _ = results(recorded, user_inputs(recorded, args, kwargs), lambda node, value: sizes.update({node.name: list(value.shape)}))
+            found, _ = results(recorded, user_inputs(recorded, args, kwargs), lambda node, value: sizes.update({node.name: list(value.shape)}), see_numbers)
+        except Differs as error:
+            raise Differs((str(error).splitlines() or [""])[0]) from None  # what runs a program adds its own lines
         except Exception as error:  # PyTorch passes on whatever an operator raises.
             raise Differs(f"the program does not run: {(str(error).splitlines() or [''])[0]}") from error
     wanted = returned.beside(len(found))
@@ -59,6 +68,35 @@ def sizes_seen(
         if not random and not _is_close(want, got) and not is_noise(want, got, lambda: _nearby(model, args, kwargs, len(found), number)):
             raise Differs(f"output {number} has other elements than in the model")
     return sizes
+
+
+def is_another_later(model: torch.nn.Module, arguments: Arguments) -> bool:
+    """Whether a second call of the model gives other results than the first, because of what it has changed in itself."""
+    if arguments.has_fakes:
+        return False
+    found = []
+    with untouched(model):
+        for _ in range(2):
+            args, kwargs = pytree.tree_unflatten(arguments.at(arguments.sizes), arguments.tree)
+            seed_generators()
+            try:
+                found.append(_kept_results(model, args, kwargs))
+            except Exception as error:  # whatever the model raises
+                _log.debug("call %s of the model fails: %s", len(found) + 1, error)
+                return len(found) == 1
+    one, other = found
+    return len(one) != len(other) or not all(map(_is_same, one, other))
+
+
+def _kept_results(model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+    """The results of one call, which changes the model."""
+    return [_kept(value) for value in pytree.tree_leaves(called(lambda: model(*args, **kwargs)))]
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    if not isinstance(one, torch.Tensor) or not isinstance(other, torch.Tensor):
+        return type(one) is type(other) and (one is other or bool(one == other))
+    return one.dtype == other.dtype and one.shape == other.shape and _is_close(one, other)
 
 
 def _returned(model: torch.nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Returned:

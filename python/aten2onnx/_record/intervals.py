@@ -69,6 +69,8 @@ def interval(number: Any, size: Callable[[Any, int], Interval], seen: dict[int, 
 def _of_function(number: Number, size: Callable[[Any, int], Interval], seen: dict[int, Interval]) -> Interval:
     if number.function == "size":
         return size(*number.operands)
+    if number.function == "item" and number.operands[0].is_turn:
+        return (0, None)
     if number.function == "sym_ite":
         return _either(*(interval(side, size, seen) for side in number.operands[1:]))
     if number.function in _RISING:
@@ -88,6 +90,9 @@ def _negative(a: Interval) -> Interval:
 
 
 def _product(a: Interval, b: Interval) -> Interval:
+    if None not in (*a, *b):
+        ends = [one * other for one in a for other in b]
+        return (min(ends), max(ends))
     if a[0] is None or b[0] is None or a[0] < 0 or b[0] < 0:
         return _ANY
     return (a[0] * b[0], None if a[1] is None or b[1] is None else a[1] * b[1])

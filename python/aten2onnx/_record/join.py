@@ -428,7 +428,7 @@ def like(value: Value) -> Value:
     made = Value.__new__(Value)
     for name in Value.__slots__:
         setattr(made, name, getattr(value, name))
-    made.source, made.node, made.again, made.base, made.fixed, made.sizes = None, None, None, None, False, None
+    made.source, made.node, made.again, made.base, made.fixed, made.sizes, made.is_turn = None, None, None, None, False, None, False
     return made
 
 

@@ -10,7 +10,6 @@ from .containers import DICTIONARIES, copy_of, is_object, is_tuple, remade
 from .grown import Grown, OtherSizes
 from .listed import Lists
 from .long import Compound, Long
-from .modes import is_text
 from .numbers import Number
 from .ragged import Table
 from .recorder import Question
@@ -116,7 +115,7 @@ class JoinedSides:
     def _result(self, mine: Any, theirs: Any) -> Any:
         structure = self.structure
         references = structure.reference(mine), structure.reference(theirs)
-        key = is_text(mine), *((type(one), key_of(one)) if isinstance(one, Number) else id(one) if isinstance(one, Value) else (type(one), repr(one)) for one in references)
+        key = structure.kind(mine), *((type(one), key_of(one)) if isinstance(one, Number) else id(one) if isinstance(one, Value) else (type(one), repr(one)) for one in references)
         if key not in self.found:
             made, value = structure.with_value(mine)
             if isinstance(mine, Grown):  # it stays the same list

@@ -17,7 +17,7 @@ import torch
 
 from .numbers import Number, is_from_data, number_of, plain, symbolic
 from .places import kind_of_file, kind_of_frame, line_of_model, nodes_of
-from .tensors import Tracked, scalar_value
+from .tensors import Tracked, scalar_value, turn_value
 from .turns import NoBothSides
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Loops:
         """Begins a turn. Returns its number, counted from 0."""
         self._leave_inner(recorder, loop)
         self._note(recorder, loop, frame)
-        counter = scalar_value(recorder.next_key(), int)
+        counter = turn_value(recorder.next_key())
         if loop.turns >= _MOST:
             raise NoBothSides(f"a loop of more than {_MOST} turns", loop.line)
         loop.counters.append(counter)

@@ -23,7 +23,7 @@ class Number:
     Sources are ("size", value, axis), ("item", value) and ("input", name).
     """
 
-    __slots__ = ("ask", "function", "node", "operands", "value")
+    __slots__ = ("ask", "function", "node", "operands", "value", "width")
 
     #: The least and the largest size of a dimension of a value, in the run that is made.
     range_of: Callable[[Any, int], tuple[int | None, int | None]] = staticmethod(lambda value, axis: (0, None))
@@ -34,6 +34,7 @@ class Number:
         self.operands = operands
         self.ask = ask
         self.node: Any = None  # what the graph makes of it
+        self.width: Any = None  # so many bits it needs (`wide.py`); None if that was not asked
 
     # What PyTorch asks of a node.
     constant = None
@@ -116,14 +117,22 @@ class Number:
     # Functions of numbers.
     def _binary(self, function: str, other: Any, apply: Callable[[Any, Any], Any]) -> Number:
         other = other if isinstance(other, Number) else Number(other, "", (), self.ask)
+        if (self.is_bool() or other.is_bool()) and not (function in _OF_BOOLS and self.is_bool() and other.is_bool()):
+            return self.counted()._binary(function, other.counted(), apply)
         value = apply(self.value, _divisor(other) if function in _QUOTIENTS and other.function else other.value)
         if not self.function and not other.function:
             return Number(value, "", (), self.ask)
-        if function in ("pow", "lshift") and self.is_int() and other.is_int():
+        if function in _WIDE and self.is_int() and other.is_int():
             product = _held(function, self, other)
             if product is not None:
                 return product
         return Number(value, function, (self.operand(), other.operand()), self.ask)
+
+    def counted(self) -> Number:
+        """The number 1 or 0 that a boolean is in arithmetic."""
+        if not self.is_bool():
+            return self
+        return self.sym_ite(1, 0) if self.function else Number(int(self.value), "", (), self.ask)
 
     def _unary(self, function: str, apply: Callable[[Any], Any]) -> Number:
         value = apply(self.value)
@@ -244,15 +253,20 @@ class Number:
 
 
 def _held(function: str, number: Number, other: Number) -> Number | None:
-    """Asks that a power or a shifted number fits into what a file has for it. Returns the product that it is, if it is one."""
-    from .wide import power_held, shift_held
+    """Asks that a product, a power or a shifted number fits into what a file has for it. Returns the product that it is, if it is one."""
+    from .wide import power_held, product_held, quotient_held, shift_held
 
     if function == "pow":
         return power_held(number, other)
-    shift_held(number, other)
+    held = {"mul": product_held, "lshift": shift_held}.get(function, quotient_held)
+    held(number, other)
     return None
 
 
+#: Functions of two booleans. In all others they are numbers.
+_OF_BOOLS = frozenset(("and_", "or_", "xor", "eq", "ne"))
+#: Functions of whole numbers that may need more bits than a file has.
+_WIDE = frozenset(("mul", "pow", "lshift", "floordiv", "mod"))
 #: Functions that have no value where the second number is zero.
 _QUOTIENTS = frozenset(("truediv", "floordiv", "mod"))
 
@@ -354,6 +368,11 @@ def operand(value: Any) -> Any:
         return value.operand()
     number = number_of(value)
     return value if number is None else number.operand()
+
+
+def is_of_turn(number: Any) -> bool:
+    """Whether the number of a turn of a loop is in a number."""
+    return isinstance(number, Number) and (number.operands[0].is_turn if number.function == "item" else any(map(is_of_turn, number.operands)))
 
 
 def is_from_data(number: Any) -> bool:

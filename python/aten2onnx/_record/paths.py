@@ -16,10 +16,12 @@ from .branches import If, Item, Path, Rolled, Step, count_of_calls, parts_of, re
 from .composed import composed
 from .explorer import Care, Explorer, Record
 from .follow import holds
+from .growing import grows
 from .join import Merger, like
 from .nested import BEGIN, END, LOOP_OPERATOR, Body
 from .numbers import Number, is_from_data, symbolic
 from .places import kind_of_file
+from .pruned import check_nesting
 from .recorder import Call, Question, Recorder, Unrecorded
 from .runs import Run
 from .slotted import Unwritten
@@ -45,11 +47,12 @@ class Turned(NamedTuple):
 
 
 class RolledLoop(NamedTuple):
-    """A loop that is in the program: its line, the number of calls of a turn, and what it carries."""
+    """A loop that is in the program: its line, the number of calls of a turn, what it carries, and whether its whole numbers may become too large for a file."""
 
     line: Any
     calls: int
     carried: str
+    grows: bool
 
 
 class GapAtEmpty(Exception):
@@ -288,7 +291,7 @@ def _made(items: list[Item], most: int) -> list[Turned]:
     """The branches that have both sides.
 
     Raises:
-        NoBothSides: There are more than are allowed.
+        NoBothSides: There are more than are allowed, or they are too deep.
     """
     found = list(_branches(items))
     if len(found) > most:
@@ -296,6 +299,7 @@ def _made(items: list[Item], most: int) -> list[Turned]:
         error = NoBothSides(f"the model has more than {most} branches with both sides (`max_branches`)", found[most].line, help)
         error.is_limit = True
         raise error
+    check_nesting(items)
     return found
 
 
@@ -311,7 +315,7 @@ def _loops(items: list[Item]) -> Iterator[RolledLoop]:
     """The loops of a program."""
     for item in items:
         if isinstance(item, Rolled):
-            yield RolledLoop(item.line, count_of_calls(item.items), _described(item))
+            yield RolledLoop(item.line, count_of_calls(item.items), _described(item), grows(item))
         for part in parts_of(item):
             yield from _loops(part)
 

@@ -11,6 +11,9 @@ from .places import only_stops
 from .references import values_in
 from .turns import NoBothSides
 
+#: Protobuf reads messages that are 100 deep. A graph in a graph is three deeper, and the sizes of its values are five.
+_DEEPEST = 31
+
 
 def without_unread(items: list[Item], outputs: list[Any], all_branches: bool = False) -> list[Item]:
     """The items without results of loops that nobody reads, and of branches in them; with `all_branches` of all."""
@@ -56,6 +59,23 @@ def check_branches(items: list[Item]) -> None:
                 items.insert(place, ask)
 
 
+def check_nesting(items: list[Item], depth: int = 0) -> None:
+    """Compares how deep branches and loops are within one another with what readers of files take.
+
+    Raises:
+        NoBothSides: They are deeper.
+    """
+    for item in items:
+        if depth == _DEEPEST and parts_of(item):
+            line = item.question.line if isinstance(item, If) else item.line if isinstance(item, Rolled) else None
+            help = "many `elif` are one after the other if the last is asked first: `k = 3 if a else k`; or choose by a number: `torch.searchsorted(bounds, x)`"
+            error = NoBothSides(f"branches and loops are more than {_DEEPEST} deep in one another, which no reader of ONNX files takes", line, help)
+            error.is_limit = True
+            raise error
+        for part in parts_of(item):
+            check_nesting(part, depth + 1)
+
+
 def _asks(items: list[Item]) -> Iterator[Ask]:
     for item in items:
         if isinstance(item, Ask):
@@ -82,4 +102,4 @@ def _note_reads(items: list[Item], read: set[int], loops: list[Any], is_inner: b
             read.update(id(value) for value in values_in(item.question.number))
 
 
-__all__ = ["check_branches", "without_unread"]
+__all__ = ["check_branches", "check_nesting", "without_unread"]

@@ -215,6 +215,14 @@ def _bit_length(n: Any) -> Any:
     return near + _chosen((1 << near) <= size, 1, 0)
 
 
+def _bit_count(n: Any) -> Any:
+    """Sums of neighbours: of bits, then of pairs, and so on."""
+    found = abs(n)
+    for width, mask in ((1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F), (8, 0x00FF00FF00FF00FF), (16, 0x0000FFFF0000FFFF), (32, 0x00000000FFFFFFFF)):
+        found = (found & mask) + ((found >> width) & mask)
+    return found
+
+
 def _divmod(a: Any, b: Any) -> Any:
     return a // b, a % b
 
@@ -232,7 +240,7 @@ def _comparison(real: Any, apply: Callable[[Any, Any], bool]) -> Any:
     """`==` or `!=` of a number that remembers. PyTorch says of numbers of other classes that they are never equal: members of an IntEnum, numbers of NumPy, fractions."""
 
     def compared(self: Any, other: Any) -> Any:
-        other = _plain_of(other)
+        other = _counted(_plain_of(other))
         if isinstance(other, numbers.Number) and type(other) not in (int, float, bool):
             return apply(int(self) if isinstance(self, torch.SymInt) else float(self), other)
         return real(self, other)
@@ -241,8 +249,34 @@ def _comparison(real: Any, apply: Callable[[Any, Any], bool]) -> Any:
 
 
 def _with_integers(real: Any) -> Any:
-    """A function of a number that remembers and another one, which may be of a class of integers."""
-    return lambda self, other: real(self, int(other) if isinstance(other, int) and type(other) is not bool else other)
+    """A function of a number that remembers and another one, which may be of a class of integers, or a boolean that remembers."""
+    return lambda self, other: real(self, int(other) if isinstance(other, int) and type(other) is not bool else _counted(other))
+
+
+def _counted(value: Any) -> Any:
+    """The number 1 or 0 that a boolean is which remembers: PyTorch would ask for its answer, or compute with it as a boolean."""
+    number = number_of(value)
+    return symbolic(number.counted()) if number is not None and number.is_bool() else value
+
+
+def _of_counted(apply: Callable[[Any, Any], Any], is_second: bool) -> Any:
+    """Arithmetic of a boolean that remembers with another number."""
+
+    def computed(self: Any, other: Any) -> Any:
+        if not isinstance(other, (*_SYMBOLIC, int, float)):
+            return NotImplemented
+        pair = (_counted(self), _counted(other))
+        return apply(*reversed(pair)) if is_second else apply(*pair)
+
+    return computed
+
+
+def _is_either(self: Any, other: Any) -> Any:
+    """`a ^ b` of a boolean that remembers."""
+    if isinstance(other, (bool, torch.SymBool)):
+        found = number_of(self)._binary("ne", number_of(other) if isinstance(other, torch.SymBool) else other, operator.ne)  # type: ignore[union-attr]
+        return symbolic(found)
+    return _counted(self) ^ other
 
 
 def _plain_of(number: Any) -> Any:
@@ -261,11 +295,20 @@ _COMPARISONS = {
 }
 for _kind, _methods in _COMPARISONS.items():
     _methods.update({name: _with_integers(getattr(_kind, name)) for name in _OF_TWO if name in vars(_kind)})
+_OF_BOOLS = "add sub mul truediv floordiv mod pow lshift rshift".split()
 _METHODS: dict[Any, dict[str, Any]] = {
+    torch.SymBool: {
+        **{f"__{side}{name}__": _of_counted(getattr(operator, name), bool(side)) for side in ("", "r") for name in _OF_BOOLS},
+        **{f"__{name}__": _of_counted(getattr(operator, name), False) for name in ("lt", "le", "gt", "ge")},
+        "__neg__": lambda flag: -_counted(flag),
+        "__xor__": _is_either,
+        "__rxor__": _is_either,
+    },
     torch.SymInt: {
         "__divmod__": _divmod,
         "__rdivmod__": lambda b, a: _divmod(a, b),
         "__invert__": lambda n: -n - 1,
+        "bit_count": _bit_count,
         "bit_length": _bit_length,
         "astype": _as_type,
     },

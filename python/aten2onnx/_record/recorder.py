@@ -16,9 +16,10 @@ from .caught import is_caught_in
 from .chunks import CHUNKS, count_of_chunks, is_only_at_one
 from .fakes import Fakes, NoElements, is_unknown
 from .filled import fill_mask, is_empty_mask
+from .intervals import decided
 from .layouts import ERROR, add_questions, note_identity
 from .loops import CHOSEN, Loops
-from .numbers import Number, is_from_data, number_of, plain, symbolic
+from .numbers import Number, is_from_data, is_of_turn, number_of, plain, symbolic
 from .places import Line, Modules, frame_of_model, is_asked_by_model, is_branch_of_torch, line_of_model, only_stops
 from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar_value, sizes_of, symbolic_item
 from .turns import NoBothSides, Turns, is_loop, is_unpacked, key_of
@@ -125,6 +126,8 @@ class Recorder(TorchDispatchMode):
         self.guessed: list[Line | None] = []
         #: The lines that ask something which may be another one at other sizes, and what they ask.
         self.doubts: list[tuple[Line, str]] = []
+        #: The lines of loops that make whole numbers which may need more bits than a file has.
+        self.wide: list[Line] = []
         #: Branches that are answered as this says; None if each has the answer of its number.
         self.turns: Turns | None = None
         #: The lines that take a tensor apart along a dimension that may have another size.
@@ -181,6 +184,8 @@ class Recorder(TorchDispatchMode):
 
     def ask(self, number: Number, what: str) -> Any:
         """Answers with the value of a number, and writes the question down."""
+        if what == "bool" and is_of_turn(number) and decided(number, Number.range_of) is not None:
+            return number.value
         line, by_model = line_of_model(), is_asked_by_model()
         if what == "bool" and not by_model and is_from_data(number):
             by_model = is_branch_of_torch(number.value)
@@ -252,6 +257,10 @@ class Recorder(TorchDispatchMode):
     def new_value(self, tensor: torch.Tensor, fixed: bool, source: tuple[str, Any] | None = None) -> Value:
         """A value of the type of a tensor."""
         return Value(self.next_key(), tensor, fixed, source)
+
+    def is_in_turn(self) -> bool:
+        """Whether a turn of a loop is running, or a function that an operator calls."""
+        return self._inner is not None or (self.loops is not None and bool(self.loops.running))
 
     @contextmanager
     def inside(self) -> Iterator[None]:

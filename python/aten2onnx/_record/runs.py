@@ -75,6 +75,7 @@ class Arguments:
         both: The branches that are recorded on both sides.
         is_filled: Whether masks that choose nothing get elements.
         reach: How far runs at other sizes may go.
+        changed: The names of attributes that runs have changed.
     """
 
     leaves: list[Any]
@@ -108,6 +109,7 @@ class Arguments:
     both: Any = None
     is_filled: bool = False
     reach: Reach = field(default_factory=Reach)
+    changed: set[str] = field(default_factory=set)
 
     def at(self, sizes: Mapping[str, int]) -> list[Any]:
         """The leaves with other sizes: those that the user gave, or the example, repeated or cut."""
@@ -218,7 +220,7 @@ def _recorded(
 ) -> Run:
     leaves = arguments.at(sizes)
     with ExitStack() as stack:
-        stack.enter_context(restored(model))
+        stack.enter_context(restored(model, arguments.changed))
         stack.enter_context(forgotten(arguments.caches, arguments.memos))
         arguments.count += 2
         light = lightened(model, leaves, arguments.count) if is_light else None

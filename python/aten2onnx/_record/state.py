@@ -23,15 +23,21 @@ _FLAGS: list[tuple[Callable[[], Any], Callable[[Any], None]]] = [
 ]
 
 
+#: What PyTorch itself keeps in a module.
+_OF_MODULES = frozenset(vars(torch.nn.Module()))
+
+
 @contextmanager
-def restored(model: torch.nn.Module) -> Iterator[None]:
-    """While the block runs, the model may change; afterwards it is as before, also after an error."""
+def restored(model: torch.nn.Module, changed: set[str] | None = None) -> Iterator[None]:
+    """While the block runs, the model may change; afterwards it is as before, also after an error. `changed` is given the names of attributes that were changed."""
     saved = [(module, dict(vars(module)), _containers(vars(module))) for module in model.modules()]
     flags = [(get, put, get()) for get, put in _FLAGS]
     try:
         with torch.random.fork_rng(devices=_cuda_in_use()):
             yield
     finally:
+        if changed is not None:
+            changed.update(name for module, attributes, containers in saved for name in _changed(vars(module), attributes, containers))
         for get, put, before in flags:
             if get() != before:
                 put(before)
@@ -42,6 +48,23 @@ def restored(model: torch.nn.Module) -> Iterator[None]:
                 now.update(attributes)
             for container, copy in containers:
                 _refill(container, copy)
+
+
+def _changed(now: dict[str, Any], before: dict[str, Any], containers: list[tuple[Any, Any]]) -> Iterator[str]:
+    """The names of attributes that are others than before, or hold others."""
+    copies = {id(container): copy for container, copy in containers}
+    for name, value in now.items():
+        copy = copies.get(id(value))
+        is_same = value is before.get(name, now) and (id(value) not in copies or _is_copy(value, copy))
+        if not is_same and name not in _OF_MODULES:
+            yield name
+
+
+def _is_copy(container: Any, copy: Any) -> bool:
+    if copy is None or len(container) != len(copy):
+        return not container and copy is None
+    values = [each.values() if isinstance(each, dict) else each for each in (container, copy)]
+    return container == copy if isinstance(container, set) else not any(map(is_not, *values))
 
 
 def seed_generators() -> None:

@@ -68,7 +68,7 @@ def is_number_of(value: Any, tensor: Any) -> bool:
     """Whether a number of Python's promotes others as a tensor without dimensions does, which stands for it elsewhere."""
     if not isinstance(tensor, torch.Tensor) or tensor.dim() != 0 or not is_number(value):
         return False
-    return type(plain(value)) in {torch.get_default_dtype(): (int, float), torch.int64: (int,)}.get(tensor.dtype, ())
+    return type(plain(value)) in {torch.get_default_dtype(): (int, float), torch.int64: (int,), torch.bool: (bool,)}.get(tensor.dtype, ())
 
 
 def is_same(one: Any, other: Any) -> bool:

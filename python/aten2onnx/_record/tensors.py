@@ -36,10 +36,11 @@ class Value:
         base: The value whose memory it shares, which was there before it; None if it has its own.
         ragged: Whether elements of tensors may decide its sizes, so that they differ at other inputs of the same sizes.
         source: Where it comes from, if no call makes it: ("input", number), ("weight", name) or ("constant", number).
+        is_turn: Whether it is the number of a turn of a loop, which is never below 0.
         is_seen: Whether its sizes are those of the run. A side that this run cannot take is that of another run, which had other sizes.
     """
 
-    __slots__ = ("again", "base", "device", "dtype", "fixed", "is_seen", "key", "node", "ragged", "shape", "sizes", "source", "stride")
+    __slots__ = ("again", "base", "device", "dtype", "fixed", "is_seen", "is_turn", "key", "node", "ragged", "shape", "sizes", "source", "stride")
 
     def __init__(self, key: int, tensor: torch.Tensor, fixed: bool, source: tuple[str, Any] | None = None) -> None:
         self.key = key
@@ -55,6 +56,7 @@ class Value:
         self.base: Value | None = None
         self.ragged = False
         self.is_seen = True
+        self.is_turn = False
 
 
 class Tracked(torch.Tensor):
@@ -263,11 +265,18 @@ QUERIES[torch.ops.prim.layout.default] = lambda tensor: tensor.actual.layout
 QUERIES[torch.ops.prim.device.default] = lambda tensor: place_of(tensor.actual)
 
 
+def turn_value(key: int) -> Value:
+    """The number of a turn of a loop."""
+    value = scalar_value(key, int)
+    value.is_turn = True
+    return value
+
+
 def scalar_value(key: int, kind: type, source: tuple[str, Any] | None = None, fixed: bool = False) -> Value:
     """A number that an operator returns: an int, float or bool."""
     value = Value.__new__(Value)
     value.key, value.fixed, value.source, value.node, value.sizes, value.again = key, fixed, source, None, None, None
-    value.ragged, value.base, value.is_seen = False, None, True
+    value.ragged, value.base, value.is_seen, value.is_turn = False, None, True, False
     value.shape, value.stride, value.dtype, value.device = (), (), kind, None
     return value
 

@@ -15,6 +15,7 @@ from .bounded import Bounded, Reach
 from .held import Differs, sizes_seen
 from .runs import Arguments, Run, sizes_to_try, summed
 from .sides import CHANGES
+from .wide import is_held
 from .work import is_long
 
 _log = logging.getLogger(__name__)
@@ -22,6 +23,8 @@ _log = logging.getLogger(__name__)
 #: So many sizes are tried, each with so many kinds of data; fewer of a program of many calls.
 _MOST, _KINDS = 12, 5
 _CALLS = 300
+#: So large is a size at which programs are tried whose whole numbers may need more bits than a file has: those of Fibonacci do at 93.
+_FAR = 200
 #: The model may make so many calls, or so many times those of the first run, in one try; and so many in all.
 _CALLS_OF_TRY, _TIMES, _CALLS_OF_ALL = 3_000, 5, 50_000
 
@@ -47,23 +50,86 @@ def difference(recorded: Any, model: torch.nn.Module, arguments: Arguments, firs
     for sizes in islice(sizes_tried(arguments, has_conditions), 4 if is_large else 2 * _MOST):
         if not holds(sizes) or is_long(first, sizes) or arguments.reach.is_beyond(sizes):
             continue
-        for number, leaves in enumerate(islice(data_to_try(arguments.at(sizes)), 2 if is_large else _KINDS)):
-            if left < 0 or reach.is_beyond(sizes):
-                break
-            args, kwargs = pytree.tree_unflatten(leaves, arguments.tree)
-            bound = Bounded(reach.most)
-            try:
-                sizes_seen(recorded, model, args, kwargs, arguments, bound)
-            except Differs as error:
-                where = ", ".join(f"{name}={size}" for name, size in sizes.items())
-                found = Difference(f"at {where or 'other data'}, number {number}: {error}")
-                found.sizes = sizes
-                return found
-            except Exception as error:  # whatever the model raises for inputs that it does not take
-                _log.debug("the model does not run at %s: %s", sizes, error)
-                reach.note(error, sizes)
-            left -= bound.calls
+        found, calls = _difference_at(sizes, recorded, model, arguments, reach, left, 2 if is_large else _KINDS)
+        if found is not None:
+            return found
+        left -= calls
     return None
+
+
+def far_difference(recorded: Any, model: torch.nn.Module, arguments: Arguments, first: Run, holds: Callable[[dict[str, int]], bool]) -> Difference | None:
+    """What the program gives that the model does not, or which number is too large for a file, where one size is much larger than those of the other tries: at
+    the least such size that is found."""
+    if arguments.has_fakes:
+        return None
+    reach = Reach(max(_CALLS_OF_TRY, _TIMES * first.recorder.made))
+
+    def at(sizes: dict[str, int]) -> Difference | None:
+        if not holds(sizes) or is_long(first, sizes) or arguments.reach.is_beyond(sizes):
+            return None
+        return _difference_at(sizes, recorded, model, arguments, reach, _CALLS_OF_ALL, _KINDS, _check_width)[0]
+
+    for symbol, sizes in far_sizes(arguments):
+        found = at(sizes)
+        right, wrong = arguments.sizes[symbol], sizes[symbol]
+        while found is not None and wrong - right > 1:
+            middle = (right + wrong) // 2
+            nearer = at(summed(arguments, {**arguments.sizes, symbol: middle}))
+            right, wrong, found = (right, middle, nearer) if nearer is not None else (middle, wrong, found)
+        if found is not None:
+            return found
+    return None
+
+
+def _difference_at(
+    sizes: dict[str, int],
+    recorded: Any,
+    model: torch.nn.Module,
+    arguments: Arguments,
+    reach: Reach,
+    left: int,
+    kinds: int,
+    see_numbers: Callable[[Any, Any], None] | None = None,
+) -> tuple[Difference | None, int]:
+    """What the program gives at one choice of sizes that the model does not, and how many calls the model has made for it. It may make `left` calls."""
+    calls = 0
+    for number, leaves in enumerate(islice(data_to_try(arguments.at(sizes)), kinds)):
+        if left < calls or reach.is_beyond(sizes):
+            break
+        args, kwargs = pytree.tree_unflatten(leaves, arguments.tree)
+        bound = Bounded(reach.most)
+        try:
+            sizes_seen(recorded, model, args, kwargs, arguments, bound, see_numbers)
+        except Differs as error:
+            where = ", ".join(f"{name}={size}" for name, size in sizes.items())
+            found = Difference(f"at {where or 'other data'}, number {number}: {error}")
+            found.sizes = sizes
+            return found, calls
+        except Exception as error:  # whatever the model raises for inputs that it does not take
+            _log.debug("the model does not run at %s: %s", sizes, error)
+            reach.note(error, sizes)
+        calls += bound.calls
+    return None, calls
+
+
+def _check_width(node: Any, value: Any) -> None:
+    """Compares whole numbers that a program computes with what a file has for them.
+
+    Raises:
+        Differs: One is too large.
+    """
+    for number in pytree.tree_leaves(value):
+        if type(number) is int and not is_held(number, getattr(node.target, "__name__", "") == "pow"):
+            raise Differs("a whole number is too large")
+
+
+def far_sizes(arguments: Arguments) -> Iterator[tuple[str, dict[str, int]]]:
+    """The sizes of the example with one that is much larger, and its symbol."""
+    for symbol, size in arguments.sizes.items():
+        high = arguments.bounds[symbol][1]
+        far = max(_FAR, 2 * size) if high is None else min(max(_FAR, 2 * size), high)
+        if symbol not in arguments.sums and far > size:
+            yield symbol, summed(arguments, {**arguments.sizes, symbol: far})
 
 
 def sizes_tried(arguments: Arguments, has_conditions: bool) -> Iterator[dict[str, int]]:
@@ -105,4 +171,4 @@ def _drawn(leaf: Any, generator: torch.Generator) -> Any:
     return torch.randn(leaf.shape, generator=generator, dtype=torch.float64).to(leaf.device, leaf.dtype)
 
 
-__all__ = ["Difference", "data_to_try", "difference", "sizes_tried"]
+__all__ = ["Difference", "data_to_try", "difference", "far_difference", "sizes_tried"]
