@@ -69,6 +69,24 @@ def test_a_function_of_an_element_is_that_of_python(name):
         assert program(torch.tensor([float(number)]))[0].item() == pytest.approx(function(number), rel=1e-6), number
 
 
+#: Where the last digit of a product decides.
+ROUNDED: dict[str, Any] = {
+    "two factors": lambda n: int(n * 0.29 * 100) * 1000 + int(n * 0.57 * 100),
+    "factors of a sum": lambda n: int((n * 0.1 + 0.2) * 3 * 10),
+    "factors that cancel": lambda n: int(n * (1 / 3) * 3) + int(n * 0.1 / 0.1) * 1000,
+    "compared products": lambda n: int(n * 0.1 * 3 == n * 0.3) + 2 * int(n * 0.1 + n * 0.2 == n * 0.3),
+    "quotients": lambda n: int(1 / n * 49 * n) + 1000 * int(n * (1 / (n + 1)) * (n + 1)),
+    "sums": lambda n: int((n + 0.1) + 0.2 == n + 0.3) + 2 * int(0.1 + n - 0.1 == n),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_products_are_rounded_as_in_python(name):
+    function = ROUNDED[name]
+    program = aten2onnx.export(OfSize(function).eval(), (torch.zeros(6),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    assert [n for n in range(1, 200) if program(torch.zeros(n))[0].item() != function(n)] == []
+
+
 TRUNCATED: dict[str, Any] = {
     "int": lambda n: int((n - 10) / 4) * 1000 + int(-(n - 5) / 3),
     "trunc": lambda n: math.trunc((n - 9) / 2),
