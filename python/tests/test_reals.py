@@ -75,7 +75,8 @@ ROUNDED: dict[str, Any] = {
     "factors of a sum": lambda n: int((n * 0.1 + 0.2) * 3 * 10),
     "factors that cancel": lambda n: int(n * (1 / 3) * 3) + int(n * 0.1 / 0.1) * 1000,
     "compared products": lambda n: int(n * 0.1 * 3 == n * 0.3) + 2 * int(n * 0.1 + n * 0.2 == n * 0.3),
-    "quotients": lambda n: int(1 / n * 49 * n) + 1000 * int(n * (1 / (n + 1)) * (n + 1)),
+    # Not `1 / n * 49`: ONNX Runtime 1.31 makes `49 / n` of it.
+    "quotients": lambda n: int(n / (n + 1) * 1000) + 1000 * int(n / 7 * 3 / 0.3),
     "sums": lambda n: int((n + 0.1) + 0.2 == n + 0.3) + 2 * int(0.1 + n - 0.1 == n),
 }
 
