@@ -115,3 +115,15 @@ def _module(folder: Path, text: str) -> nn.Module:
     spec.loader.exec_module(module)
     made: nn.Module = module.Model().eval()
     return made
+
+
+class Segments(nn.Module):
+    def forward(self, x, offsets):
+        return torch.segment_reduce(x, "amax", offsets=offsets)
+
+
+def test_places_that_a_smaller_size_lacks_are_not_tried():
+    """`torch.segment_reduce` asks for classes, and reads beyond its input where an offset is larger."""
+    program = aten2onnx.export(Segments(), (torch.randn(6, 2), torch.tensor([0, 2, 6])), dynamic_shapes={"x": {0: "n"}, "offsets": None})
+    x, offsets = torch.randn(9, 2), torch.tensor([0, 5, 9])
+    assert torch.equal(torch.as_tensor(program(x, offsets)[0]), Segments()(x, offsets))

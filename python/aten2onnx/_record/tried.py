@@ -94,7 +94,7 @@ def _difference_at(
     """What the program gives at one choice of sizes that the model does not, and how many calls the model has made for it. It may make `left` calls."""
     calls = 0
     for number, leaves in enumerate(islice(data_to_try(arguments.at(sizes)), kinds)):
-        if left < calls or reach.is_beyond(sizes):
+        if left < calls or reach.is_beyond(sizes) or _points_beyond(leaves, sizes, arguments.sizes):
             break
         args, kwargs = pytree.tree_unflatten(leaves, arguments.tree)
         bound = Bounded(reach.most)
@@ -110,6 +110,14 @@ def _difference_at(
             reach.note(error, sizes)
         calls += bound.calls
     return None, calls
+
+
+def _points_beyond(leaves: list[Any], sizes: dict[str, int], base: dict[str, int]) -> bool:
+    """Whether an element of integers may be a place that a size of the example has and a smaller one lacks. Some kernels read memory there that nobody wrote."""
+    smaller = [(size, base[symbol]) for symbol, size in sizes.items() if symbol in base and size < base[symbol]]
+    known = [leaf for leaf in leaves if type(leaf) is torch.Tensor and leaf.device.type != "meta"] if smaller else []
+    whole = [leaf for leaf in known if leaf.dtype in (torch.int32, torch.int64)]
+    return any(bool(((leaf > now) & (leaf <= before)).any()) for leaf in whole for now, before in smaller)
 
 
 def _check_width(node: Any, value: Any) -> None:
