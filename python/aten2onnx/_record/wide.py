@@ -9,7 +9,8 @@ In a turn of a loop there is no such condition: its line is noted, and the progr
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from .intervals import Interval, interval
@@ -169,16 +170,26 @@ def _sizes_in(number: Any) -> Iterator[Number]:
 
 def _largest_size(product: Number, low: int) -> int:
     """The largest size with which a product of it fits."""
-    low, high = max(low, 1), _LARGE
+
+    def fits(size: int) -> bool:
+        ends = interval(product, partial(_range_to, size), {})
+        return None not in ends and max(map(abs, ends)) < 1 << _BITS
+
+    return _largest(max(low, 1), _LARGE, fits)
+
+
+def _largest(low: int, high: int, fits: Callable[[int], bool]) -> int:
+    """The largest number below `high` that fits, as all do from `low` up to it."""
     while low + 1 < high:
         middle = (low + high) // 2
-        ends = interval(product, lambda value, axis: _within(Number.range_of(value, axis), middle), {})
-        low, high = (middle, high) if None not in ends and max(map(abs, ends)) < 1 << _BITS else (low, middle)
+        low, high = (middle, high) if fits(middle) else (low, middle)
     return low
 
 
-def _within(ends: Interval, most: int) -> Interval:
-    return ends[0], most if ends[1] is None else ends[1]
+def _range_to(most: int, value: Any, axis: int) -> Interval:
+    """The range of a size, which has `most` as its end if it has none."""
+    low, high = Number.range_of(value, axis)
+    return low, most if high is None else high
 
 
 def shift_held(number: Number, by: Number) -> None:
@@ -194,16 +205,16 @@ def shift_held(number: Number, by: Number) -> None:
 
 
 def _asked_within(number: Number, most: int) -> None:
-    if most >= _LARGE:
-        return
     _asked(number, most)
     if not number.is_natural():
         _asked(number._unary("neg", operator.neg), most)
 
 
 def _asked(number: Number, most: int) -> None:
-    end = interval(number, _size_range, {})[1]
-    if most >= _LARGE or (end is not None and end <= most):
+    if most >= _LARGE:
+        return
+    end = interval(number, partial(_range_to, _LARGEST), {})[1]
+    if end is not None and end <= most:
         return
     if _width(number) is None and _note_turn():
         return
@@ -224,11 +235,6 @@ def _note_turn() -> bool:
     return True
 
 
-def _size_range(value: Any, axis: int) -> Interval:
-    low, high = Number.range_of(value, axis)
-    return low, _LARGEST if high is None else high
-
-
 def _largest_exponent(base: int) -> int:
     """The largest `n` for which `base ** n` is exact."""
     count, power = 0, base
@@ -240,8 +246,4 @@ def _largest_exponent(base: int) -> int:
 
 def _largest_base(exponent: int, bits: int) -> int:
     """The largest number whose power has no more bits."""
-    low, high = 1, 1 << bits
-    while low + 1 < high:
-        middle = (low + high) // 2
-        low, high = (middle, high) if middle**exponent < 1 << bits else (low, middle)
-    return low
+    return _largest(1, 1 << bits, lambda base: base**exponent < 1 << bits)
