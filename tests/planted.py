@@ -49,10 +49,15 @@ class Fault:
     faster: str = FAST
     faster_finds: bool = False
 
+    @property
+    def takes_package(self) -> bool:
+        """Whether its tests run the Python package of the copy."""
+        return self.file.startswith("python/")
+
     def environment(self) -> dict[str, str]:
         # A fault may look suspicious to Clippy, which compiles in CI.
         environment = {name: value for name, value in os.environ.items() if name not in ("RUSTC_WORKSPACE_WRAPPER", "CLIPPY_ARGS")}
-        if self.file.startswith("python/"):
+        if self.takes_package:
             environment["PYTHONPATH"] = os.environ["PACKAGES"]
         return environment
 
@@ -146,7 +151,7 @@ def judged_faster(chosen: list[Fault], copy: Copy) -> dict[str, str]:
     together: dict[tuple[str, bool], list[Fault]] = {}
     for fault in chosen:
         if fault.faster and not fault.faster_finds:
-            together.setdefault((fault.faster, fault.file.startswith("python/")), []).append(fault)
+            together.setdefault((fault.faster, fault.takes_package), []).append(fault)
     unknown = [fault for planted in together.values() if not passes_with(planted, copy) for fault in planted]
     finds = "the fast tier finds it too: change `faster_finds`"
     wrong = {fault.name: finds for fault in unknown if not passes_with([fault], copy)}
@@ -158,7 +163,7 @@ def fail_without_faults(chosen: list[Fault], copy: Copy) -> list[str]:
     """The commands that fail in the copy as it is: they would find any fault."""
     if any(fault.file.startswith(PACKAGE) for fault in chosen):
         copy.build_package()
-    asked = {(command, fault.file.startswith("python/")): fault for fault in chosen for command in fault.commands()}
+    asked = {(command, fault.takes_package): fault for fault in chosen for command in fault.commands()}
     return [command for (command, _), fault in asked.items() if not copy.succeeds(command, fault.environment(), "without-faults")]
 
 

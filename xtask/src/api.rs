@@ -129,9 +129,9 @@ impl Built {
 
 /// Whether a message is of a library that other crates can use, not of its tests.
 fn is_library(message: &Value) -> bool {
-    let kinds = message["target"]["kind"].as_array().into_iter().flatten();
+    let mut kinds = message["target"]["kind"].as_array().into_iter().flatten();
     message["profile"]["test"] == false
-        && kinds.into_iter().any(|kind| ["lib", "rlib", "proc-macro"].iter().any(|name| kind == name))
+        && kinds.any(|kind| ["lib", "rlib", "proc-macro"].iter().any(|name| kind == name))
 }
 
 fn text(value: &Value) -> String {

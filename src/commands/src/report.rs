@@ -45,7 +45,7 @@ pub fn exit_code(done: Result<(), Stop>) -> u8 {
 }
 
 /// Prints the error of something that may be done again. What cannot be printed ends the command.
-pub fn told(done: Result<(), Stop>) -> Result<(), Stop> {
+pub fn print_error(done: Result<(), Stop>) -> Result<(), Stop> {
     match done {
         Err(Stop::ReaderGone) => Err(Stop::ReaderGone),
         done => {

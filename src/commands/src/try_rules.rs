@@ -64,10 +64,8 @@ pub fn try_examples(args: &Args, build: &Rules) -> Result<(), Stop> {
         return try_when_saved(args, build);
     }
     // It imports PyTorch while the rules are checked, whose errors come first.
-    let judge = Waiting::new(args);
-    let (rules, set) = loaded(args.rules.as_deref(), &args.mappings, build)?;
-    let selected = selected(args, &set)?;
-    if shown(args, &selected, &set, &rules, judge?, start)? { Ok(()) } else { Err(Stop::Failed) }
+    let mut judge = Some(Waiting::new(args));
+    if try_once(args, build, &mut judge, start)? { Ok(()) } else { Err(Stop::Failed) }
 }
 
 /// Tries the examples now, and again whenever a file is saved. Then the next judge has imported PyTorch already.
@@ -75,23 +73,17 @@ fn try_when_saved(args: &Args, build: &Rules) -> Result<(), Stop> {
     let folder = args.rules.as_deref().unwrap_or(Path::new("mappings"));
     let roots = args.mappings.iter().cloned().chain(args.rules.clone()).chain(examples::differences_file(folder));
     let mut watch = Watch::new(roots.collect());
-    let mut judge = Waiting::new(args)?;
+    let mut judge = Some(Ok(Waiting::new(args)?));
     loop {
-        let start = Instant::now();
-        match loaded(args.rules.as_deref(), &args.mappings, build) {
-            Ok((rules, set)) => match selected(args, &set) {
-                Ok(selected) => {
-                    let done = shown(args, &selected, &set, &rules, judge, start);
-                    if watch::is_stopped() {
-                        return Ok(());
-                    }
-                    // A judge that fails is told like errors of rules.
-                    report::told(done.map(|_| ()))?;
-                    judge = Waiting::new(args)?;
-                }
-                Err(error) => report::told(Err(error.into()))?,
-            },
-            Err(error) => report::told(Err(error.into()))?,
+        let done = try_once(args, build, &mut judge, Instant::now());
+        if watch::is_stopped() {
+            return Ok(());
+        }
+        // A judge that fails is shown like errors of rules.
+        report::print_error(done.map(|_| ()))?;
+        // An error of the rules comes before the judge is asked, which then waits for the next turn.
+        if judge.is_none() {
+            judge = Some(Ok(Waiting::new(args)?));
         }
         report::say("waiting for a file to be saved; Ctrl-C ends");
         match watch.changed() {
@@ -104,6 +96,18 @@ fn try_when_saved(args: &Args, build: &Rules) -> Result<(), Stop> {
             Some(_) => {}
         }
     }
+}
+
+/// Tries the examples of the rules as they are, and prints what became of them. Returns whether all is right. The judge is taken if it is asked.
+fn try_once(args: &Args, build: &Rules, judge: &mut Option<Result<Waiting>>, start: Instant) -> Result<bool, Stop> {
+    let (rules, set) = loaded(args.rules.as_deref(), &args.mappings, build)?;
+    let selected = selected(args, &set)?;
+    let Waiting { judge, folder: _folder } = judge.take().unwrap_or_else(|| Waiting::new(args))?;
+    let expected = args.rules.as_deref().map(trial::expected_failures).unwrap_or_default();
+    let trial = trial::try_examples(&selected, &set, &rules, judge)?;
+    let (text, is_right) = trial.shown(&|example| expected.contains(example));
+    report::print(&format!("{text}, in {}\n", text::duration(start.elapsed())))?;
+    Ok(is_right)
 }
 
 /// Whether a file has facts of operators or of a runtime, which the rules are checked by.
@@ -129,23 +133,6 @@ impl Waiting {
         let folder = tempfile::tempdir().map_err(Error::from)?;
         Ok(Waiting { judge: judge_of(args, folder.path()).start()?, folder })
     }
-}
-
-/// Tries the examples, and prints what became of them. Returns whether all is right.
-fn shown(
-    args: &Args,
-    selected: &[&Example],
-    set: &MappingFiles,
-    rules: &Rules,
-    waiting: Waiting,
-    start: Instant,
-) -> Result<bool, Stop> {
-    let Waiting { judge, folder: _folder } = waiting;
-    let expected = args.rules.as_deref().map(trial::expected_failures).unwrap_or_default();
-    let trial = trial::try_examples(selected, set, rules, judge)?;
-    let (text, is_right) = trial.shown(&|example| expected.contains(example));
-    report::print(&format!("{text}, in {}\n", text::duration(start.elapsed())))?;
-    Ok(is_right)
 }
 
 fn judge_of(args: &Args, folder: &Path) -> Judge {
