@@ -7,7 +7,7 @@ pub mod onnx;
 
 use std::fmt::Write;
 
-use aten2onnx_opmap::schema::aten::{Arg, AtenSchemas, Schema};
+use aten2onnx_schemas::aten::{Arg, AtenSchemas, Schema};
 
 /// The rule files that mention an operator.
 pub type RuleFiles<'a> = &'a dyn Fn(&str) -> Vec<String>;

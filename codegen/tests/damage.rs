@@ -9,8 +9,8 @@ use aten2onnx_build::generate;
 use aten2onnx_codegen::expand::Expander;
 use aten2onnx_opmap::check_sources;
 use aten2onnx_opmap::render::{render, render_json};
-use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::Sources;
+use aten2onnx_schemas::Schemas;
 use proptest::prelude::*;
 use proptest::sample::Index;
 

@@ -4,8 +4,8 @@
 use aten2onnx_codegen::upgrade::aten_report;
 use aten2onnx_codegen::upgrade::onnx::touched::Touched;
 use aten2onnx_codegen::upgrade::onnx::{Release, Said, onnx_report};
-use aten2onnx_opmap::schema::aten::AtenSchemas;
-use aten2onnx_opmap::schema::onnx::OnnxSchemas;
+use aten2onnx_schemas::aten::AtenSchemas;
+use aten2onnx_schemas::onnx::OnnxSchemas;
 
 const OLD_ONNX: &str = "\
 @floats = float16 float double

@@ -169,7 +169,7 @@ fn the_header_declares_what_the_library_has() {
 /// `mappings/opsets.toml` lists what passes make.
 #[test]
 fn what_passes_make_is_listed() {
-    let opsets = aten2onnx_opmap::schema::Schemas::load(&common::root().join("mappings")).unwrap().opsets;
+    let opsets = aten2onnx_schemas::Schemas::load(&common::root().join("mappings")).unwrap().opsets;
     let known: Vec<&String> = opsets.without_rules().chain(&opsets.passes).collect();
     let mut made = BTreeSet::new();
     for (name, bytes) in files(&common::root().join("src/builder/src/passes")) {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use aten2onnx_opmap::schema::Schemas;
-use aten2onnx_opmap::schema::operators::{Operator, Values};
+use aten2onnx_schemas::Schemas;
+use aten2onnx_schemas::operators::{Operator, Values};
 use serde_json::{Value, json};
 
 use crate::common;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use aten2onnx_mappings::FOLDER;
-use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::{Checked, check_dir, render};
+use aten2onnx_schemas::build_script::{compile, write_if_changed};
 
-use crate::generate::{fact_files, generate_with_base, no_rules, rule_files, schema_files};
+use crate::generate::{fact_files, generate_with_base, no_rules, rule_files};
 
 /// The build script of `aten2onnx`: parses and proves the rules in `mappings/`, and writes each as a Rust function.
 ///
@@ -37,28 +37,6 @@ pub fn compile_facts() -> ExitCode {
         ));
         Ok(files)
     })
-}
-
-/// The build script of `aten2onnx-onnx`: writes the tables of schemas, opsets, dtypes and runtimes.
-pub fn compile_schemas() -> ExitCode {
-    compile(&["schemas", "opsets.toml", "operators.toml", "dtypes.toml", "targets"], |mappings| {
-        Ok(schema_files(&Schemas::load(mappings)?))
-    })
-}
-
-/// Writes files into `OUT_DIR`, or says what is wrong. They are made again when one of `sources` in `mappings/` changes.
-fn compile(sources: &[&str], files: impl FnOnce(&Path) -> Result<Vec<(String, String)>, String>) -> ExitCode {
-    for source in sources {
-        println!("cargo::rerun-if-changed={FOLDER}/{source}");
-    }
-    let out = std::env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
-    match files(Path::new(FOLDER)).and_then(|files| write_all(files, &out)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(report) => {
-            eprintln!("{report}");
-            ExitCode::FAILURE
-        }
-    }
 }
 
 /// The paths and contents of all files below `mappings/` that the checker reads, as a slice.
@@ -98,10 +76,6 @@ fn check_sound(mappings: &Path) -> Result<Checked, String> {
     Ok(checked)
 }
 
-fn write_all(files: Vec<(String, String)>, out: &Path) -> Result<(), String> {
-    files.into_iter().try_for_each(|(name, text)| write_if_changed(&out.join(name), &text))
-}
-
 /// What the build script of a crate with mapping files of its own calls: checks `own` over the rules of aten2onnx, on which the
 /// crate depends, and writes `mappings.rs` into `OUT_DIR`. `aten2onnx::include_mappings!()` takes it from there.
 ///
@@ -124,11 +98,4 @@ pub fn build_mappings(own: &Path) -> Result<(), String> {
     println!("cargo::rerun-if-changed={base}");
     let text = generate_with_base(Path::new(base), own, &package)?;
     write_if_changed(&Path::new(&out).join("mappings.rs"), &text)
-}
-
-fn write_if_changed(path: &Path, text: &str) -> Result<(), String> {
-    if std::fs::read_to_string(path).is_ok_and(|old| old == text) {
-        return Ok(());
-    }
-    std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
 }

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use aten2onnx_opmap::schema::{Schemas, targets_text};
 use aten2onnx_opmap::source::Sources;
 use aten2onnx_opmap::tree::Program;
 use aten2onnx_opmap::{Checked, check_with_base, render};
+use aten2onnx_schemas::build_script::schema_files;
+use aten2onnx_schemas::{Schemas, emit::facts};
 
 use crate::emit;
 
@@ -18,15 +19,6 @@ pub fn generate(checked: &Checked) -> Result<Vec<(String, String)>, String> {
     files.extend(fact_files(&checked.program, &checked.schemas)?);
     files.extend(schema_files(&checked.schemas));
     Ok(files)
-}
-
-/// The tables of facts about ONNX and its runtimes.
-pub(crate) fn schema_files(schemas: &Schemas) -> Vec<(String, String)> {
-    vec![
-        ("schemas.rs".to_owned(), emit::schema_table::emit(schemas)),
-        ("facts.rs".to_owned(), emit::facts::emit(schemas)),
-        ("targets.txt".to_owned(), targets_text::text_of(schemas)),
-    ]
 }
 
 /// The rules.
@@ -46,7 +38,7 @@ pub(crate) fn no_rules() -> Vec<(String, String)> {
 /// The tables of facts about PyTorch's operators, and the functions behind `extern fn` by name.
 pub(crate) fn fact_files(program: &Program, schemas: &Schemas) -> Result<Vec<(String, String)>, String> {
     Ok(vec![
-        ("promotion.rs".to_owned(), emit::facts::emit_promotion(schemas)),
+        ("promotion.rs".to_owned(), facts::emit_promotion(schemas)),
         ("effects.rs".to_owned(), emit::effects::emit(program, schemas)),
         ("externs.rs".to_owned(), emit::externs::emit(program)?),
     ])

@@ -5,12 +5,12 @@ use std::fmt::Write;
 
 use aten2onnx_opmap::coverage::by_dtype::{Level, by_dtype_of};
 use aten2onnx_opmap::coverage::{Status, ranges};
-use aten2onnx_opmap::schema::Schemas;
-use aten2onnx_opmap::schema::onnx::{Attribute, Version};
-use aten2onnx_opmap::schema::operators::Values;
 use aten2onnx_opmap::tree::{Function, Param, short_name};
 use aten2onnx_opmap::types::Ty;
 use aten2onnx_opmap::vocabulary::{attribute_suffix, operator_params};
+use aten2onnx_schemas::Schemas;
+use aten2onnx_schemas::onnx::{Attribute, Version};
+use aten2onnx_schemas::operators::Values;
 
 use crate::analysis::Analysis;
 
@@ -177,7 +177,7 @@ pub fn attribute_text(attribute: &Attribute) -> Option<String> {
 pub fn operator(schemas: &Schemas, analysis: Option<&Analysis>, version: &Version, op: &str) -> String {
     let mut text = code_block(&operator_header(version));
     for var in &version.types {
-        let shown = aten2onnx_opmap::schema::short_types(&var.allowed).join(", ");
+        let shown = aten2onnx_schemas::short_types(&var.allowed).join(", ");
         let _ = writeln!(text, "\n{}: {shown}", var.name);
     }
     let versions: Vec<String> = schemas.onnx.versions(op).iter().map(|version| version.since.to_string()).collect();

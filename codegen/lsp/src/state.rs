@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use aten2onnx_opmap::schema::Schemas;
-use aten2onnx_opmap::schema::onnx::Version;
 use aten2onnx_opmap::source::{FileId, Sources, Span};
+use aten2onnx_schemas::Schemas;
+use aten2onnx_schemas::onnx::Version;
 use lsp_types::{Location, Uri};
 
 use crate::analysis::Analysis;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use aten2onnx_opmap::Recheck;
 use aten2onnx_opmap::diagnostic::Diagnostic;
-use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::{FileId, Sources};
+use aten2onnx_schemas::Schemas;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
 use crate::analysis::Analysis;

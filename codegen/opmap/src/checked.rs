@@ -8,11 +8,11 @@ use crate::check::before::Before;
 use crate::collect::Items;
 use crate::coverage::{self, Matrix};
 use crate::diagnostic::Diagnostic;
-use crate::schema::Schemas;
 use crate::source::{FileId, Sources, Span};
 use crate::syntax::ast::File;
 use crate::tree::Program;
 use crate::{check, collect, suppress, syntax};
+use aten2onnx_schemas::Schemas;
 
 /// A set of mapping files after all passes.
 #[derive(Debug)]

@@ -1,5 +1,5 @@
 //! Checked facts about PyTorch's operators: how results share memory with arguments, what is written, which operators can replace
-//! a call. What follows from the alias marks of the schemas is in [`crate::schema::writes`].
+//! a call. What follows from the alias marks of the schemas is in [`aten2onnx_schemas::writes`].
 
 use crate::source::Span;
 

@@ -5,13 +5,15 @@
 //! The crate `aten2onnx-codegen` turns the result into Rust at build time; the exporter interprets it when rule files are given
 //! at run time.
 //!
+//! The schemas of PyTorch and ONNX are the crate `aten2onnx-schemas`.
+//!
 //! A module imports only modules of lower floors, which a test checks. The lowest floor comes first:
 //!
 //! | floor | modules | contents |
 //! |---|---|---|
-//! | text | `source`, `nearest`, `types`, `returned`, `explain` | files and places, misspelt names, the types of the language, what results of functions in Rust are, pages of error codes |
+//! | text | `source`, `types`, `returned`, `explain` | files and places, the types of the language, what results of functions in Rust are, pages of error codes |
 //! | errors | `diagnostic`, `effects` | errors as data; facts about memory |
-//! | input | `syntax`, `schema`, `render`, `suppress` | parser and formatter, schemas of PyTorch and ONNX, errors as text |
+//! | input | `syntax`, `render`, `suppress` | parser and formatter, errors as text |
 //! | trees | `collect`, `tree` | items by name, the checked tree |
 //! | walks | `visit` | walks over the checked tree |
 //! | meaning | `check` | names, types and schemas of calls |
@@ -30,12 +32,10 @@ pub mod diagnostic;
 pub mod effects;
 pub mod examples;
 pub mod explain;
-pub mod nearest;
 pub mod reach;
 mod recheck;
 pub mod render;
 pub mod returned;
-pub mod schema;
 pub mod source;
 pub mod specialize;
 mod suppress;

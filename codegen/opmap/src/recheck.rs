@@ -11,11 +11,11 @@ use crate::collect::{Items, collect};
 use crate::coverage::{self, Known, Moved, Unchanged};
 use crate::diagnostic::Diagnostic;
 use crate::reach::Reach;
-use crate::schema::Schemas;
 use crate::source::{FileId, Sources, Span};
 use crate::syntax;
 use crate::syntax::ast::{ExampleTarget, File};
 use crate::tree::{Arm, Program};
+use aten2onnx_schemas::Schemas;
 
 /// Mapping files that were checked, to be checked again with changes of some of them.
 #[derive(Debug)]

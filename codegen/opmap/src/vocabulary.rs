@@ -5,12 +5,12 @@ use crate::check::exprs::CONSTANTS;
 use crate::check::facts::clauses;
 use crate::check::lower_header::{attr_type, lower_params};
 use crate::check::types::{DTYPES, OPAQUE, TYPES};
-use crate::schema::onnx::{AttrKind, Version};
 use crate::syntax::cut::KEYWORDS;
 use crate::syntax::fact::FactKind;
 use crate::syntax::parse::example::ELEMENT_TYPES;
 use crate::syntax::parse::failure::RESERVED;
 use crate::types::Ty;
+use aten2onnx_schemas::onnx::{AttrKind, Version};
 
 /// The first words of items.
 #[must_use]

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use aten2onnx_opmap::check_sources;
-use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::Sources;
+use aten2onnx_schemas::Schemas;
 
 fn codes(text: &str) -> Vec<&'static str> {
     let mut schemas = Schemas::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../mappings")).unwrap();

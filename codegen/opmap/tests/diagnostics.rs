@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use aten2onnx_opmap::render::render;
-use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::{FileId, Sources};
 use aten2onnx_opmap::syntax::parse_file;
 use aten2onnx_opmap::{check_sources, explain};
+use aten2onnx_schemas::Schemas;
 
 /// The project's own facts.
 static SCHEMAS: LazyLock<Schemas> =

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use aten2onnx_opmap::effects::{Literal, Sharing, Term, Trait, What, When};
-use aten2onnx_opmap::schema::Schemas;
-use aten2onnx_opmap::schema::writes::SchemaForm;
 use aten2onnx_opmap::source::Sources;
-use aten2onnx_opmap::{Checked, check_sources, check_with_base, render};
+use aten2onnx_opmap::{Checked, check_dir, check_sources, check_with_base, render};
+use aten2onnx_schemas::Schemas;
+use aten2onnx_schemas::writes::SchemaForm;
 
 static SCHEMAS: LazyLock<Schemas> = LazyLock::new(|| {
     let mut schemas = Schemas::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../mappings")).unwrap();
@@ -127,4 +127,15 @@ fn facts_belong_to_the_files_of_the_build() {
          1 | view aten::expand repeats\n  | ^^^^^^^^^^^^^^^^^^^^^^^^^ facts belong to the mapping files of the build\n  |\n  \
          = help: an operator of your own may write to its first tensor if its name ends with `_`\n"
     );
+}
+
+#[test]
+fn kernels_are_those_of_rules() {
+    let checked = check_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../mappings")).unwrap();
+    let kernels = &checked.schemas.kernels;
+    let stale: Vec<&str> = kernels.overloads().filter(|name| checked.program.map(name).is_none()).collect();
+    assert!(stale.is_empty(), "kernels.txt has overloads without rules: run tools/schemas/dump_kernels.py\n{stale:?}");
+    let floats = ["float16", "bfloat16", "float32", "float64"].map(str::to_owned);
+    assert_eq!(kernels.dtypes("aten::elu"), Some(&floats[..]));
+    assert_eq!(kernels.dtypes("aten::no_such_overload"), None);
 }

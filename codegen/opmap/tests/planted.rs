@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::Sources;
 use aten2onnx_opmap::{Checked, check_sources};
+use aten2onnx_schemas::Schemas;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planted")

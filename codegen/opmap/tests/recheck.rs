@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use aten2onnx_opmap::diagnostic::Diagnostic;
-use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::{FileId, Sources};
 use aten2onnx_opmap::{Recheck, check_sources, check_with_base};
+use aten2onnx_schemas::Schemas;
 
 /// The changes of each case: a file, a text in it, and what takes its place.
 const CASES: [&[(&str, &str, &str)]; 5] = [

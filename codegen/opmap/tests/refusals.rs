@@ -7,9 +7,9 @@ use std::sync::LazyLock;
 
 use aten2onnx_opmap::coverage::by_dtype::{Level, by_dtype};
 use aten2onnx_opmap::coverage::{Reasons, Status};
-use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::Sources;
 use aten2onnx_opmap::{Checked, check_sources};
+use aten2onnx_schemas::Schemas;
 
 /// The project's own facts, without the demand that every operator has a lowering.
 static SCHEMAS: LazyLock<Schemas> = LazyLock::new(|| {

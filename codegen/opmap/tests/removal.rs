@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use aten2onnx_opmap::render::render;
-use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::Sources;
 use aten2onnx_opmap::{check_dir, check_sources};
+use aten2onnx_schemas::Schemas;
 
 fn mappings() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../mappings")

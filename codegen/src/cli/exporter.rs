@@ -6,11 +6,11 @@ use std::process::Command;
 
 use aten2onnx_build::single_opset::{self, Aim};
 use aten2onnx_codegen::exporter::{self, Request, Runtime, folder_digest};
-use aten2onnx_opmap::nearest::nearest;
-use aten2onnx_opmap::schema::Schemas;
-use aten2onnx_opmap::schema::targets::Release;
 use aten2onnx_opmap::source::Sources;
 use aten2onnx_opmap::{Checked, check_with_base};
+use aten2onnx_schemas::Schemas;
+use aten2onnx_schemas::nearest::nearest;
+use aten2onnx_schemas::targets::Release;
 
 use super::report::{Stop, count, read, say, shown_errors, sound_rules};
 

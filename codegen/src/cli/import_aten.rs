@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use aten2onnx_codegen::mentions::Mentions;
 use aten2onnx_codegen::new_torch::{Environment, Release, Rules, Tried, is_version, tried_report};
 use aten2onnx_codegen::upgrade::aten_report;
-use aten2onnx_opmap::schema::aten::AtenSchemas;
-use aten2onnx_opmap::schema::{Schemas, snapshot_of};
 use aten2onnx_opmap::source::Sources;
 use aten2onnx_opmap::{Checked, check_dir, check_sources};
+use aten2onnx_schemas::aten::AtenSchemas;
+use aten2onnx_schemas::{Schemas, snapshot_of};
 
 use super::report::{Stop, print, read, say, write};
 

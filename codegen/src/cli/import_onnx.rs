@@ -7,8 +7,8 @@ use aten2onnx_codegen::snapshot::{merged, up_to};
 use aten2onnx_codegen::upgrade::onnx::touched::Touched;
 use aten2onnx_codegen::upgrade::onnx::{Release, Said, onnx_report, opsets, package};
 use aten2onnx_opmap::check_dir;
-use aten2onnx_opmap::schema::facts::Opsets;
-use aten2onnx_opmap::schema::onnx::OnnxSchemas;
+use aten2onnx_schemas::facts::Opsets;
+use aten2onnx_schemas::onnx::OnnxSchemas;
 
 use super::report::{Stop, count, print, read, say};
 

@@ -12,12 +12,12 @@ use std::rc::Rc;
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::collect::{self, Items};
 use aten2onnx_opmap::coverage::Status;
-use aten2onnx_opmap::nearest::nearest;
 use aten2onnx_opmap::source::{FileId, Span};
 use aten2onnx_opmap::specialize::Specializer;
 use aten2onnx_opmap::syntax::ast::{File, Ident, Item, ItemKind};
 use aten2onnx_opmap::syntax::{parse_file, print_file};
 use aten2onnx_opmap::tree::Function;
+use aten2onnx_schemas::nearest::nearest;
 use unparse::Unparser;
 
 /// The text of a rule (`aten::gelu`) or of an ONNX operator (`Gelu`) at an opset.

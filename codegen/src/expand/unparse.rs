@@ -1,7 +1,6 @@
 //! From the checked tree back to the syntax tree, which the formatter prints. Implicit conversions are left out, and nodes of
 //! operators with a sign are written with it.
 
-use aten2onnx_opmap::schema::operators::Operators;
 use aten2onnx_opmap::source::Span;
 use aten2onnx_opmap::syntax::ast::{
     self, Argument, ArmPattern, BinaryOp, Block, ExprKind, Ident, ListItem, OnnxName, OpName, UnaryOp,
@@ -12,6 +11,7 @@ use aten2onnx_opmap::tree::{
 };
 use aten2onnx_opmap::types::Ty;
 use aten2onnx_opmap::visit;
+use aten2onnx_schemas::operators::Operators;
 
 /// Converts checked expressions. It needs the rules for the names of parameters.
 pub(super) struct Unparser<'a> {

@@ -1,8 +1,8 @@
 //! Which rules cover an overload, with the schemas of a new release.
 
 use aten2onnx_opmap::Checked;
-use aten2onnx_opmap::schema::aten::Schema;
-use aten2onnx_opmap::schema::writes::SchemaForm;
+use aten2onnx_schemas::aten::Schema;
+use aten2onnx_schemas::writes::SchemaForm;
 
 /// How an overload is covered.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use aten2onnx_opmap::schema::aten::AtenSchemas;
-use aten2onnx_opmap::schema::snapshot_file;
+use aten2onnx_schemas::aten::AtenSchemas;
+use aten2onnx_schemas::snapshot_file;
 
 pub use environment::Environment;
 pub use known::{Known, Rules};

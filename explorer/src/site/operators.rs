@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use aten2onnx_core::error::Result;
-use aten2onnx_opmap::schema::onnx::{Change, Version};
-use aten2onnx_opmap::schema::{onnx_diff, short_types};
 use aten2onnx_opmap::tree::{AVOIDED, Lower, Target};
+use aten2onnx_schemas::onnx::{Change, Version};
+use aten2onnx_schemas::{onnx_diff, short_types};
 use serde::Serialize;
 
 use super::parts::{self, Source};

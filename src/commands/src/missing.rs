@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::effects::What;
-use aten2onnx_opmap::schema::aten::Schema;
-use aten2onnx_opmap::schema::writes::SchemaForm;
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::{built_in, of_build};
+use aten2onnx_schemas::aten::Schema;
+use aten2onnx_schemas::writes::SchemaForm;
 
 /// Where higher-order operators are handled, which are no rules.
 const HIGHER_ORDER: &str = "src/translate/src/control.rs";

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aten2onnx_opmap::Checked;
-use aten2onnx_opmap::schema::onnx::{AttrKind, PortOption};
 use aten2onnx_opmap::syntax::ast::{Argument, ExampleArg, ExampleSize, ExampleValue, Expr, ExprKind, UnaryOp};
 use aten2onnx_opmap::tree::{EXACT_NAN, Example, Target, WITHOUT};
 use aten2onnx_opmap::types::Ty;
+use aten2onnx_schemas::onnx::{AttrKind, PortOption};
 
 use aten2onnx_builder::{ArgValue, Args, Binding, Builder, In, OperatorForm, Out, Scalar};
 use aten2onnx_core::dtype::Dtype;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use aten2onnx_core::error::{Error, Kind, Result};
-use aten2onnx_opmap::schema::place::placed;
+use aten2onnx_schemas::place::placed;
 use serde::Deserialize;
 
 /// The path of the table in a checkout.

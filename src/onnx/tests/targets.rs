@@ -6,9 +6,9 @@ use std::path::Path;
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_onnx::targets::{self, Avoid, Target};
-use aten2onnx_opmap::schema::avoid::Avoid as Written;
-use aten2onnx_opmap::schema::targets::{Release, Runtime};
-use aten2onnx_opmap::schema::{Schemas, avoid};
+use aten2onnx_schemas::avoid::Avoid as Written;
+use aten2onnx_schemas::targets::{Release, Runtime};
+use aten2onnx_schemas::{Schemas, avoid};
 
 fn schemas() -> Schemas {
     Schemas::load(Path::new(aten2onnx_mappings::FOLDER)).unwrap()

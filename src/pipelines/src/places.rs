@@ -6,7 +6,7 @@
 use super::index::{Index, bodies, place_of};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::proto::{GraphProto, NodeProto};
-use aten2onnx_opmap::nearest::nearest;
+use aten2onnx_schemas::nearest::nearest;
 
 /// The metadata in which PyTorch's exporter writes the modules around a node.
 const SCOPES: &str = "pkg.torch.onnx.name_scopes";

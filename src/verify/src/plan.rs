@@ -4,7 +4,7 @@
 use aten2onnx_builder::{AVOIDED, Became, NamedCall};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_opmap::coverage::said::{AllSaid, Fate, Said, Tensors};
-use aten2onnx_opmap::schema::dtypes::DtypeSet;
+use aten2onnx_schemas::dtypes::DtypeSet;
 
 /// What contradicts the proof in the calls of an export at an opset: `said` of the rule, `elsewhere` of the rules of nodes that no rule names.
 pub fn contradictions(named: &[NamedCall], opset: u32, said: &AllSaid, elsewhere: &AllSaid) -> Vec<String> {

@@ -9,10 +9,10 @@ use super::function::is_opaque;
 use super::types::{float, function_name, int, is_copy, owned_type};
 use super::{Context, ident};
 use aten2onnx_opmap::coverage::{Matrix, Status};
-use aten2onnx_opmap::schema::dtypes::variant;
 use aten2onnx_opmap::source::Span;
 use aten2onnx_opmap::tree::{Arm, Expr, Item, Kind, Lower, Map, Param, Target, Unsupported};
 use aten2onnx_opmap::types::Ty;
+use aten2onnx_schemas::dtypes::variant;
 
 /// The table of the rules that are written: a `CompiledRules`. `left_out` is the text of the overloads that were left out, `lines` makes the
 /// value of a text of many lines.

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use aten2onnx_opmap::effects::{Fact, Literal, Sharing, Term, TermCall, Trait, Update, View, What, When, Write};
-use aten2onnx_opmap::schema::Schemas;
-use aten2onnx_opmap::schema::aten::Schema;
-use aten2onnx_opmap::schema::dtypes::variant;
-use aten2onnx_opmap::schema::writes::{Renamed, SchemaForm, Writes};
 use aten2onnx_opmap::tree::Program;
+use aten2onnx_schemas::Schemas;
+use aten2onnx_schemas::aten::Schema;
+use aten2onnx_schemas::dtypes::variant;
+use aten2onnx_schemas::writes::{Renamed, SchemaForm, Writes};
 
 /// The text of `OPERATORS`, sorted.
 pub fn emit(program: &Program, schemas: &Schemas) -> String {

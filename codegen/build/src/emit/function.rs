@@ -6,9 +6,9 @@ use quote::quote;
 use super::exprs::Body;
 use super::types::{function_name, owned_type, param_type, rust_name};
 use super::{Context, ident};
-use aten2onnx_opmap::schema::onnx::AttrValue;
 use aten2onnx_opmap::tree::{Expr, Function, Kind, Lower, Map, Param, is_private, short_name};
 use aten2onnx_opmap::types::Ty;
+use aten2onnx_schemas::onnx::AttrValue;
 
 /// `fn to_float(cx, x) -> Result<Value>`
 pub(super) fn helper(context: &Context<'_>, function: &Function) -> TokenStream {

@@ -9,12 +9,10 @@ mod dispatch;
 pub mod effects;
 mod exprs;
 pub mod externs;
-pub mod facts;
 mod function;
 mod graphs;
 mod lists;
 mod nodes;
-pub mod schema_table;
 mod single;
 mod tidy;
 mod types;
@@ -25,9 +23,9 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
 use aten2onnx_opmap::coverage::Matrix;
-use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::{FileId, Sources};
 use aten2onnx_opmap::tree::{Function, Program};
+use aten2onnx_schemas::Schemas;
 
 pub use additional::emit_additional;
 pub(crate) use single::{Single, emit_single};

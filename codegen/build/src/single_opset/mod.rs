@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::coverage::Matrix;
-use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::tree::{Function, Program, is_fusion, is_replaced};
+use aten2onnx_schemas::Schemas;
 
 use crate::emit::{Single, emit_single};
 pub use wanted::resolve;

@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aten2onnx_opmap::schema::Schemas;
-use aten2onnx_opmap::schema::avoid::Avoid;
-use aten2onnx_opmap::schema::targets::{Lack, Runtime};
 use aten2onnx_opmap::tree::{AVOIDED, Expr, Function, Kind, Lower, Program};
 use aten2onnx_opmap::visit;
+use aten2onnx_schemas::Schemas;
+use aten2onnx_schemas::avoid::Avoid;
+use aten2onnx_schemas::targets::{Lack, Runtime};
 
 use super::Aim;
 

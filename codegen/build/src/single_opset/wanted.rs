@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::effects::{Term, What};
-use aten2onnx_opmap::nearest::nearest;
 use aten2onnx_opmap::tree::Program;
+use aten2onnx_schemas::nearest::nearest;
 
 /// What is made of any program: writes become new values, views are undone, batches are moved.
 const PREPARED: [&str; 11] = [

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use aten2onnx_opmap::returned::Returned;
-use aten2onnx_opmap::schema::aten::Schema;
-use aten2onnx_opmap::schema::onnx::Version;
 use aten2onnx_opmap::syntax::fact::FactKind;
 use aten2onnx_opmap::syntax::scan::{Kind, Token};
 use aten2onnx_opmap::vocabulary::{fact_clauses, item_words, operator_params, type_names};
+use aten2onnx_schemas::aten::Schema;
+use aten2onnx_schemas::onnx::Version;
 use lsp_types::CompletionItemKind;
 
 use super::{Blank, Choice, escaped};

@@ -6,11 +6,11 @@ use super::types::join;
 use super::wording::{counted, with_article};
 use super::{Checker, Signature, did_you_mean};
 use crate::diagnostic::{Diagnostic, FixPlace};
-use crate::nearest::nearest;
 use crate::source::Span;
 use crate::syntax::ast::{self, Argument, Ident, OpName};
 use crate::tree::{Builtin, Expr, Kind};
 use crate::types::Ty;
+use aten2onnx_schemas::nearest::nearest;
 
 const BUILTINS: &[(&str, Builtin)] = &[
     ("len", Builtin::Len),

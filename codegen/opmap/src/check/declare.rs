@@ -9,11 +9,11 @@ use super::wording::with_article;
 use super::{Context, Signature};
 use crate::collect::Items;
 use crate::diagnostic::Diagnostic;
-use crate::schema::DOMAINS;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::tree::{Expr, Item, Kind, Param};
 use crate::types::Ty;
+use aten2onnx_schemas::DOMAINS;
 
 /// Fills the tables of maps, helpers and externs.
 pub(super) fn declare(items: &Items, context: &mut Context<'_>, out: &mut Vec<Diagnostic>) {

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::{Context, Signature, did_you_mean};
 use crate::diagnostic::Diagnostic;
-use crate::nearest::nearest;
 use crate::returned::Returned;
 use crate::syntax::ast;
 use crate::tree::{Emits, Returns};
+use aten2onnx_schemas::nearest::nearest;
 
 /// Checks the clauses. None if there are none.
 pub(super) fn check(function: &ast::ExternFn, context: &Context<'_>, out: &mut Vec<Diagnostic>) -> Option<Emits> {

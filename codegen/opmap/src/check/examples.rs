@@ -8,12 +8,12 @@ use super::wording::with_article;
 use super::{Context, did_you_mean};
 use crate::collect::Items;
 use crate::diagnostic::{Diagnostic, FixPlace};
-use crate::nearest::nearest;
-use crate::schema::onnx::{PortOption, Version};
 use crate::source::Span;
 use crate::syntax::ast::{self, ExampleArg, ExampleSize, ExampleTarget, ExampleValue, Ident};
 use crate::tree::{Example, Program, Target, is_replaced, is_setting};
 use crate::types::Ty;
+use aten2onnx_schemas::nearest::nearest;
+use aten2onnx_schemas::onnx::{PortOption, Version};
 
 /// Checks all examples, and that every rule has one.
 pub(super) fn check(items: &Items, context: &Context<'_>, program: &mut Program, out: &mut Vec<Diagnostic>) {

@@ -7,11 +7,11 @@ use super::types::{DTYPES, join};
 use super::wording::with_article;
 use super::{BodyPlace, Checker, did_you_mean};
 use crate::diagnostic::{Diagnostic, FixPlace};
-use crate::nearest::nearest;
 use crate::source::Span;
 use crate::syntax::ast::{self, Condition, ExprKind, Ident, ListItem, StatementKind, TextPart};
 use crate::tree::{Expr, Item, Kind, Names, Statement, Text};
 use crate::types::Ty;
+use aten2onnx_schemas::nearest::nearest;
 
 impl Checker<'_> {
     /// The expression, converted to this type.

@@ -5,11 +5,11 @@ use super::nodes::{form, stem};
 use super::scope::Use;
 use super::{Checker, wording};
 use crate::diagnostic::Diagnostic;
-use crate::schema::onnx::Version;
 use crate::source::Span;
 use crate::syntax::ast::{self, Argument, Ident};
 use crate::tree::{AttrForm, ClosureParams, Expr, Item, Kind};
 use crate::types::Ty;
+use aten2onnx_schemas::onnx::Version;
 
 impl Checker<'_> {
     pub(super) fn closure(&mut self, params: &ast::ClosureParams, body: &ast::Expr, span: Span) -> Expr {

@@ -3,11 +3,11 @@
 use super::wording::{opsets, quoted};
 use super::{BodyPlace, Context, Signature, did_you_mean};
 use crate::diagnostic::Diagnostic;
-use crate::schema::onnx::{AttrKind, PortOption, Version};
 use crate::source::Span;
 use crate::syntax::ast::{self, AVOIDED, Ident, LowerOutputs};
 use crate::tree::Param;
 use crate::types::Ty;
+use aten2onnx_schemas::onnx::{AttrKind, PortOption, Version};
 
 /// The suffix of an attribute's kind, and its type in opmap.
 pub(crate) fn attr_type(kind: AttrKind) -> Option<(char, Ty)> {
@@ -123,7 +123,7 @@ fn check_params(
         )
         .label("not in the schema")
         .note(fact);
-        let candidate = crate::nearest::nearest(&param.text, wanted.iter().map(|w| w.0.as_str()));
+        let candidate = aten2onnx_schemas::nearest::nearest(&param.text, wanted.iter().map(|w| w.0.as_str()));
         out.push(did_you_mean(diagnostic, candidate));
         return None;
     }

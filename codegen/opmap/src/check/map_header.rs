@@ -7,10 +7,10 @@ use super::wording::{NOT_IN_SNAPSHOT, quoted};
 use super::{Context, did_you_mean};
 use crate::collect::Items;
 use crate::diagnostic::{Diagnostic, FixPlace};
-use crate::schema::aten;
 use crate::source::Span;
 use crate::syntax::ast::{self, TypeExpr, TypeExprKind};
 use crate::tree::{Param, Program, Unsupported};
+use aten2onnx_schemas::aten;
 
 /// The namespaces whose operators the snapshots list in full. Others are defined by users.
 const NAMESPACES: &[&str] = &["aten", "complex", "prims", "quantized_decomposed", "torchvision"];

@@ -32,11 +32,11 @@ use std::sync::Arc;
 
 use crate::collect::Items;
 use crate::diagnostic::{Diagnostic, FixPlace};
-use crate::schema::Schemas;
 use crate::source::{FileId, Sources, Span};
 use crate::syntax::ast;
 use crate::tree::{self, Arm, Expr, Function, Kind, Param, Program};
 use crate::types::Ty;
+use aten2onnx_schemas::Schemas;
 
 use before::Before;
 use helpers::Helpers;

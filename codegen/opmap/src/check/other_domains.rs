@@ -9,13 +9,13 @@ use super::nodes::{Given, form, required_attributes, stem};
 use super::wording::{counted, quoted, with_article};
 use super::{Checker, did_you_mean};
 use crate::diagnostic::Diagnostic;
-use crate::nearest::nearest;
-use crate::schema::DOMAINS;
-use crate::schema::onnx::{AttrKind, PortOption, Version};
 use crate::source::Span;
 use crate::syntax::ast::{self, Argument, ExprKind, Ident, OnnxName};
 use crate::tree::{AttrForm, Expr, Input, Kind, Node, Outputs, Stated};
 use crate::types::Ty;
+use aten2onnx_schemas::DOMAINS;
+use aten2onnx_schemas::nearest::nearest;
+use aten2onnx_schemas::onnx::{AttrKind, PortOption, Version};
 
 const OUTPUTS: &str = "add `outputs = tensor(DTYPE, SHAPE)`, such as `tensor(dtype_of(x), shape_of(x))`, or several of these in parentheses";
 

@@ -4,11 +4,11 @@
 
 use super::lower_header::lower_header;
 use crate::diagnostic::Diagnostic;
-use crate::schema::Schemas;
-use crate::schema::onnx::Version;
-use crate::schema::onnx_diff::shape_differences;
 use crate::source::Span;
 use crate::tree::Program;
+use aten2onnx_schemas::Schemas;
+use aten2onnx_schemas::onnx::Version;
+use aten2onnx_schemas::onnx_diff::shape_differences;
 
 /// Checks that every `raise` is needed, and that none is missing.
 pub(super) fn check(schemas: &Schemas, program: &Program, out: &mut Vec<Diagnostic>) {

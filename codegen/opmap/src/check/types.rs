@@ -48,7 +48,7 @@ pub(crate) fn read_type(written: &TypeExpr, out: &mut Vec<Diagnostic>) -> Option
                 let known = ["Tensor", "int", "float", "bool", "str", "Scalar", "SymInt", "ScalarType"];
                 let diagnostic = Diagnostic::new("E0106", written.span, format!("unknown type `{name}`"))
                     .note(format!("types are {}, `T[]`, `T?`, `(A, B)`", known.map(|k| format!("`{k}`")).join(", ")));
-                out.push(super::did_you_mean(diagnostic, crate::nearest::nearest(name, known.into_iter())));
+                out.push(super::did_you_mean(diagnostic, aten2onnx_schemas::nearest::nearest(name, known.into_iter())));
                 None
             }
         },

@@ -1,8 +1,8 @@
 //! Phrases of diagnostics: types with an article, counts, and facts of a schema.
 
-use crate::schema::onnx::{AttrKind, Attribute, PortOption, Version};
-use crate::schema::short_types;
 use crate::types::Ty;
+use aten2onnx_schemas::onnx::{AttrKind, Attribute, PortOption, Version};
+use aten2onnx_schemas::short_types;
 
 /// How to unwrap an optional value.
 pub(super) const UNWRAP: &str = "unwrap it with `if let x = .. { .. }`, `match` or `.. ?? other`";

@@ -6,10 +6,10 @@ use super::example::dtypes_in;
 use super::opsets::Opsets;
 use super::values::{Abs, List, Optional, Tensor};
 use super::{Coverage, Status, Verdict};
-use crate::schema::Schemas;
-use crate::schema::dtypes::DtypeSet;
 use crate::tree::{Map, Program, Target};
 use crate::types::Ty;
+use aten2onnx_schemas::Schemas;
+use aten2onnx_schemas::dtypes::DtypeSet;
 
 /// How an opset expresses the calls of a rule with one dtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -7,11 +7,11 @@ use super::opsets::Opsets;
 use super::scope::Scope;
 use super::values::{Abs, List, Ranks, Tensor};
 use super::walk::converted;
-use crate::schema::dtypes::DtypeSet;
-use crate::schema::onnx::{Port, PortOption, Version};
 use crate::source::Span;
 use crate::tree::{Expr, Input};
 use crate::types::Ty;
+use aten2onnx_schemas::dtypes::DtypeSet;
+use aten2onnx_schemas::onnx::{Port, PortOption, Version};
 
 /// A call of an operator.
 pub(super) struct AbstractCall<'a> {
@@ -161,13 +161,6 @@ impl AbstractCall<'_> {
     /// The call with other dtypes of its tensors.
     pub(super) fn map_dtypes(&self, f: impl Fn(DtypeSet) -> DtypeSet) -> Self {
         self.with_inputs(self.inputs.iter().map(|given| given.map_dtypes(&f)).collect())
-    }
-}
-
-impl Port {
-    /// Whether its values may have several types.
-    pub(super) fn option_is_heterogeneous(&self) -> bool {
-        matches!(self.option, PortOption::Variadic(_)) && !self.homogeneous
     }
 }
 

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::values::{Abs, Kinds, Number, Tensor, Values};
-use crate::schema::dtypes::DtypeSet;
+use aten2onnx_schemas::dtypes::DtypeSet;
 
 /// The elements of a tensor after a cast, as far as they are known.
 pub(super) fn cast_elements(x: &Tensor, to: DtypeSet) -> Option<Rc<Abs>> {

@@ -5,9 +5,9 @@ use super::Coverage;
 use super::report::Gaps;
 use crate::check::lower_header;
 use crate::diagnostic::{Diagnostic, FixPlace};
-use crate::schema::Schemas;
-use crate::schema::onnx::{Change, Version};
 use crate::source::Span;
+use aten2onnx_schemas::Schemas;
+use aten2onnx_schemas::onnx::{Change, Version};
 
 /// Errors for versions that neither a `lower` nor a `same` covers. Those in `gaps` are reported with a call instead.
 pub(super) fn missing_lowerings(coverage: &Coverage<'_>, gaps: &Gaps) -> Vec<Diagnostic> {

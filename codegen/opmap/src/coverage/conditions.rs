@@ -7,10 +7,10 @@ use super::scope::{Part, Scope, ValuePlace, narrowed};
 use super::values::{Abs, Known, Number, Tensor, Text, Truth, Values};
 use super::{Coverage, Path};
 use crate::returned::Returned;
-use crate::schema::dtypes::DtypeSet;
 use crate::syntax::ast::{BinaryOp, UnaryOp};
 use crate::tree::{Builtin, Expr, Kind, Names, Statement};
 use crate::types::Ty;
+use aten2onnx_schemas::dtypes::DtypeSet;
 
 /// Conditions inside helpers are followed up to this depth of calls.
 const MOST_CALLS: u32 = 4;

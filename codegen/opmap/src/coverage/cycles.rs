@@ -13,9 +13,9 @@ use super::values::{Abs, List, Optional, Tensor};
 use super::walk::converted;
 use crate::diagnostic::Diagnostic;
 use crate::returned::Returned;
-use crate::schema::dtypes::DtypeSet;
 use crate::source::Span;
 use crate::tree::{AVOIDED, Lower};
+use aten2onnx_schemas::dtypes::DtypeSet;
 
 impl<'a> Coverage<'a> {
     /// Walks the lowerings of what an `extern fn` emits, to see whether they lead back.

@@ -1,7 +1,7 @@
 //! Facts about dtypes as tables over sets of them.
 
-use crate::schema::Schemas;
-use crate::schema::dtypes::{DTYPES, DtypeSet};
+use aten2onnx_schemas::Schemas;
+use aten2onnx_schemas::dtypes::{DTYPES, DtypeSet};
 
 /// Facts about dtypes as tables over indices.
 #[derive(Debug)]

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Coverage;
 use super::opsets::Opsets;
 use crate::diagnostic::Diagnostic;
-use crate::schema::dtypes::DtypeSet;
 use crate::source::Span;
 use crate::tree::AVOIDED;
+use aten2onnx_schemas::dtypes::DtypeSet;
 
 impl<'a> Coverage<'a> {
     /// Notes what a call of an `extern fn` may refuse.

@@ -10,13 +10,13 @@ use super::trace::{Log, Trace};
 use super::values::{Abs, Kinds, Known, List, Number, Optional, Ranks, Tensor, Text, Truth, Values};
 use super::walk::converted;
 use super::{Coverage, Frame, Verdict};
-use crate::schema::Schemas;
-use crate::schema::dtypes::DtypeSet;
-use crate::schema::onnx::{PortOption, Version};
 use crate::source::Span;
 use crate::syntax::ast::{self, ExampleSize, ExampleValue};
 use crate::tree::{Example, Map, Program, Target, WITHOUT};
 use crate::types::Ty;
+use aten2onnx_schemas::Schemas;
+use aten2onnx_schemas::dtypes::DtypeSet;
+use aten2onnx_schemas::onnx::{PortOption, Version};
 
 /// Asks the proof about examples.
 pub struct Examiner<'a> {

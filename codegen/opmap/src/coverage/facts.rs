@@ -10,8 +10,8 @@ use super::numbers::computed;
 use super::opsets::Opsets;
 use super::values::{Abs, Kinds, Known, List, Number, Optional, Ranks, Tensor, Truth, Values};
 use crate::returned::Returned;
-use crate::schema::dtypes::DtypeSet;
 use crate::types::Ty;
+use aten2onnx_schemas::dtypes::DtypeSet;
 
 /// The dtypes of complex numbers, and those of their parts.
 const COMPLEX: [(&str, &str); 3] = [("complex64", "float32"), ("complex128", "float64"), ("complex32", "float16")];

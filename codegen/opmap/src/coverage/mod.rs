@@ -38,11 +38,11 @@ use std::rc::Rc;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::diagnostic::Diagnostic;
-use crate::schema::Schemas;
-use crate::schema::dtypes::DtypeSet;
-use crate::schema::onnx::{Port, Version};
 use crate::source::Span;
 use crate::tree::{self, AVOIDED, Expr, Function, Lower, Map, Program};
+use aten2onnx_schemas::Schemas;
+use aten2onnx_schemas::dtypes::DtypeSet;
+use aten2onnx_schemas::onnx::{Port, Version};
 use dtypes::DtypeFacts;
 pub use example::{Examiner, Proof};
 use opsets::Opsets;

@@ -10,12 +10,12 @@ use super::scope::Scope;
 use super::values::{Abs, Kinds, Known, List, Number, Optional, Ranks, Tensor, Values};
 use super::walk::converted;
 use super::{Coverage, Seen};
-use crate::schema::dtypes::DTYPES;
-use crate::schema::dtypes::DtypeSet;
-use crate::schema::onnx::{AttrValue, Port, Version};
 use crate::tree::{Expr, Input, Lower, Node, Outputs};
 use crate::types::Ty;
 use aten2onnx_operators::plan::{self, Answer, Difference};
+use aten2onnx_schemas::dtypes::DTYPES;
+use aten2onnx_schemas::dtypes::DtypeSet;
+use aten2onnx_schemas::onnx::{AttrValue, Port, Version};
 
 impl<'a> Coverage<'a> {
     /// The results of a node, and the opsets at which it can be expressed.
@@ -157,7 +157,7 @@ impl<'a> Coverage<'a> {
         let form = versions.iter().rev().find(|version| version.since <= call.form)?;
         let mut inputs = Vec::with_capacity(call.inputs.len());
         for (i, given) in call.inputs.iter().enumerate() {
-            let port = port_at(&form.inputs, i).filter(|port| !port.option_is_heterogeneous());
+            let port = port_at(&form.inputs, i).filter(|port| !port.is_heterogeneous());
             let lacking = if port.is_some() { self.never_taken(versions, i, given.dtypes()) } else { DtypeSet::NONE };
             for name in lacking.names() {
                 self.failed(&format!("`{}` does not take {name}", call.op), true, at);
@@ -248,7 +248,7 @@ impl<'a> Coverage<'a> {
             let Some(port) = port_at(&version.inputs, i) else { continue };
             let allowed = port.dtypes;
             let lacking = given.dtypes().without(allowed);
-            if lacking.is_empty() || port.option_is_heterogeneous() {
+            if lacking.is_empty() || port.is_heterogeneous() {
                 continue;
             }
             let may_be_cast = call.op != "Cast";
@@ -417,7 +417,7 @@ fn split_by<'a>(
 ) -> Option<(Option<AbstractCall<'a>>, Option<AbstractCall<'a>>)> {
     let allowed = |i: usize| {
         let port = port_at(&older.inputs, i)?;
-        (!port.option_is_heterogeneous()).then_some(port.dtypes)
+        (!port.is_heterogeneous()).then_some(port.dtypes)
     };
     let lacking: Vec<(usize, DtypeSet, DtypeSet)> = call
         .inputs
@@ -474,7 +474,7 @@ fn split_by_body<'a>(
     let copy = || call.with_inputs(call.inputs.clone());
     let allowed = |port: &Port| port.dtypes;
     let mixed = call.inputs.iter().enumerate().filter_map(|(i, given)| {
-        let port = port_at(&older.inputs, i).filter(|port| port.option_is_heterogeneous())?;
+        let port = port_at(&older.inputs, i).filter(|port| port.is_heterogeneous())?;
         Some((given.dtypes(), allowed(port)))
     });
     let mixed: Vec<(DtypeSet, DtypeSet)> = mixed.filter(|(dtypes, allowed)| !dtypes.is_within(*allowed)).collect();
@@ -486,7 +486,7 @@ fn split_by_body<'a>(
         .outputs
         .iter()
         .enumerate()
-        .any(|(i, port)| port.option_is_heterogeneous() && !possible(i).is_within(allowed(port)));
+        .any(|(i, port)| port.is_heterogeneous() && !possible(i).is_within(allowed(port)));
     let types =
         |v: &Version| v.types.iter().flat_map(|var| &var.allowed).filter(|ty| !ty.starts_with("tensor(")).count();
     let of_sequences = any == DtypeSet::ALL && types(version) > types(older);

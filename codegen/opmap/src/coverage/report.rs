@@ -7,9 +7,9 @@ use super::trace::Trace;
 use super::{Coverage, Gap, ranges};
 use crate::check::lower_header;
 use crate::diagnostic::{Diagnostic, FixPlace};
-use crate::schema::onnx::Version;
-use crate::schema::onnx_diff::shape_differences;
 use crate::source::Span;
+use aten2onnx_schemas::onnx::Version;
+use aten2onnx_schemas::onnx_diff::shape_differences;
 
 /// The missing lowerings (operator, version), and the calls that need each.
 pub(super) type Gaps = BTreeMap<(String, u32), BTreeMap<Span, Route>>;

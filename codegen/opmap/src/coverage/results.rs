@@ -4,9 +4,9 @@ use super::Coverage;
 use super::call::{AbstractCall, Bound, Given, port_at};
 use super::ranks::output_ranks;
 use super::values::{Abs, Known, List, Number, Ranks, Tensor, Values};
-use crate::schema::dtypes::DtypeSet;
-use crate::schema::onnx::{AttrValue, Port, Version};
 use aten2onnx_operators::{Linear, Shape};
+use aten2onnx_schemas::dtypes::DtypeSet;
+use aten2onnx_schemas::onnx::{AttrValue, Port, Version};
 
 impl<'a> Coverage<'a> {
     /// The results of a call by the schema of its form.
@@ -54,7 +54,7 @@ impl<'a> Coverage<'a> {
     /// The dtypes that an output may have.
     pub(super) fn output_dtypes(&self, call: &AbstractCall<'a>, version: &Version, port: &Port) -> DtypeSet {
         let allowed = port.dtypes;
-        if port.option_is_heterogeneous() {
+        if port.is_heterogeneous() {
             return self.all;
         }
         if allowed.len() == 1 {

@@ -9,9 +9,9 @@ use super::trace::{Log, Moved, Trace};
 use super::values::{self, Abs};
 use super::{Coverage, Matrix, Status, Verdict, complete, cycles, fails, report};
 use crate::diagnostic::Diagnostic;
-use crate::schema::Schemas;
-use crate::schema::dtypes::DtypeSet;
 use crate::tree::{AVOIDED, Lower, Map, Program};
+use aten2onnx_schemas::Schemas;
+use aten2onnx_schemas::dtypes::DtypeSet;
 
 /// What a walk starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

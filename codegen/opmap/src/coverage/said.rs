@@ -8,9 +8,9 @@ use super::call::{AbstractCall, Given};
 use super::misuse::requested;
 use super::opsets::Opsets;
 use super::values::{Abs, Ranks};
-use crate::schema::dtypes::DtypeSet;
 use crate::source::Span;
 use crate::tree::Node;
+use aten2onnx_schemas::dtypes::DtypeSet;
 
 /// What becomes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,9 +1,9 @@
 //! The names of a rule and what is known of their values on a path.
 
 use super::values::{Abs, List, Number, Optional, Ranks, Tensor, Values};
-use crate::schema::dtypes::DtypeSet;
 use crate::tree::Expr;
 use crate::types::Ty;
+use aten2onnx_schemas::dtypes::DtypeSet;
 use std::rc::Rc;
 
 /// Names and values; the last one of a name counts.

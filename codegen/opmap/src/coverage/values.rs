@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::opsets::Opsets;
-use crate::schema::dtypes::DtypeSet;
 use crate::types::Ty;
+use aten2onnx_schemas::dtypes::DtypeSet;
 
 /// The set of values that an expression may have. `Never` is the empty set.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

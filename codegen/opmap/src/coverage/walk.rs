@@ -11,10 +11,10 @@ use super::scope::Scope;
 use super::trace::Event;
 use super::values::{Abs, Graph, Kinds, Known, List, Number, Optional, Text, Truth, Values};
 use super::{Coverage, Path, Seen};
-use crate::schema::dtypes::DtypeSet;
 use crate::syntax::ast::{BinaryOp, UnaryOp};
 use crate::tree::{Expr, Kind, Names, Statement};
 use crate::types::Ty;
+use aten2onnx_schemas::dtypes::DtypeSet;
 
 impl<'a> Coverage<'a> {
     /// What an expression may be, and the opsets at which it has a value.

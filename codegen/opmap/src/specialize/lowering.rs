@@ -2,12 +2,12 @@
 
 use super::scope::{Scope, bind, count_uses};
 use super::{Specializer, fold, in_block};
-use crate::schema::onnx::AttrValue;
 use crate::source::Span;
 use crate::tree::{Expr, Input, Item, Kind, Lower, Names, Node, Outputs, Param, Statement};
 use crate::types::Ty;
 use crate::visit;
 use aten2onnx_operators::plan::{self, Difference, Unseen};
+use aten2onnx_schemas::onnx::AttrValue;
 
 impl Specializer<'_> {
     /// The replacement of a node at the opset. None if it stays as it is.

@@ -10,13 +10,13 @@ mod scope;
 
 use std::collections::BTreeSet;
 
-use crate::schema::Schemas;
 use crate::tree::{
     Builtin, ClosureParams, Expr, Function, Input, Item, Kind, MatchArm, Names, Node, Outputs, Pattern, Program,
     Stated, Statement, Text,
 };
 use crate::types::Ty;
 use crate::visit;
+use aten2onnx_schemas::Schemas;
 pub use condition::opset_condition;
 use scope::{Scope, bind, bind_all, bind_names, bind_pattern, count_uses};
 

@@ -4,7 +4,7 @@
 //! column begins a new item. After this pass every part of the file belongs to one item or to the comments before one, and items
 //! that are not broken have balanced brackets and a bounded depth.
 
-use crate::nearest::nearest;
+use aten2onnx_schemas::nearest::nearest;
 use std::ops::Range;
 
 use super::ast::Comment;

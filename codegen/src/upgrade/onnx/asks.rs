@@ -1,7 +1,7 @@
 //! What has to be written by hand after an import, or may have to be: each with its place, and with a skeleton where one helps.
 
 use aten2onnx_opmap::lower_header;
-use aten2onnx_opmap::schema::onnx::{AttrKind, PortOption, Version};
+use aten2onnx_schemas::onnx::{AttrKind, PortOption, Version};
 
 use super::place::place;
 use super::{Kind, News, Release};

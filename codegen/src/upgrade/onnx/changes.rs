@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use aten2onnx_opmap::schema::onnx::Version;
-use aten2onnx_opmap::schema::onnx_diff::shape_differences;
-use aten2onnx_opmap::schema::short_types;
+use aten2onnx_schemas::onnx::Version;
+use aten2onnx_schemas::onnx_diff::shape_differences;
+use aten2onnx_schemas::short_types;
 
 /// `(X, alpha: FLOAT = 1.0) -> (Y)`
 pub(super) fn signature(version: &Version) -> String {

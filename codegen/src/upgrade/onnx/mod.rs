@@ -11,7 +11,7 @@ mod report;
 mod said;
 pub mod touched;
 
-use aten2onnx_opmap::schema::onnx::{Change, OnnxSchemas, Version};
+use aten2onnx_schemas::onnx::{Change, OnnxSchemas, Version};
 
 use changes::{differences, is_sharing_otherwise};
 use touched::Touched;

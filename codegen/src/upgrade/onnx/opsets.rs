@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aten2onnx_opmap::schema::facts::Opsets;
+use aten2onnx_schemas::facts::Opsets;
 
 /// The text with all opsets up to `newest`, and those that are new. `releases`: by opset, the first release that has it and its IR version.
 ///

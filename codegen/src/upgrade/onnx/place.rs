@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aten2onnx_opmap::schema::onnx::Version;
+use aten2onnx_schemas::onnx::Version;
 
 use super::Release;
 

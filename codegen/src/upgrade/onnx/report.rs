@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::asks::{Ask, asks};
 use super::changes::{differences, signature};
 use super::{Kind, News, Release};
-use aten2onnx_opmap::schema::onnx::{OnnxSchemas, Version};
+use aten2onnx_schemas::onnx::{OnnxSchemas, Version};
 
 /// The most names in a list of what an operator touches.
 const NAMES: usize = 12;

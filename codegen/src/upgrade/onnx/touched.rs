@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use aten2onnx_opmap::Checked;
-use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::Span;
 use aten2onnx_opmap::syntax::ast::AVOIDED;
 use aten2onnx_opmap::tree::{Expr, Function, Kind, is_private, short_name};
 use aten2onnx_opmap::visit;
+use aten2onnx_schemas::Schemas;
 
 /// By operator.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,7 @@
 
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_opmap::Checked;
-use aten2onnx_opmap::schema::aten::{Arg, Schema};
+use aten2onnx_schemas::aten::{Arg, Schema};
 
 /// The text of a new rule.
 ///

@@ -9,8 +9,8 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::schema::{AttrKind, Attribute, Change, Default, Op, Port, PortKind, TypeSet, Version};
 use aten2onnx_onnx::{facts, schema, targets};
-use aten2onnx_opmap::schema::dtypes::index_of_onnx;
-use aten2onnx_opmap::schema::{Schemas, onnx, targets_text};
+use aten2onnx_schemas::dtypes::index_of_onnx;
+use aten2onnx_schemas::{Schemas, onnx, targets_text};
 
 /// The digest of the facts that are in use, if they are not those of the build.
 static USED: OnceLock<u64> = OnceLock::new();

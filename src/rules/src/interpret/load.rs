@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::Sources;
 use aten2onnx_opmap::{Checked, check_with_base, render};
+use aten2onnx_schemas::Schemas;
 
 use super::tables::MAPPINGS;
 use super::{ExternFn, MappingFiles, Run, extern_of_build, facts};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use aten2onnx_opmap::schema::onnx::{OnnxSchemas, PortOption, Version};
-use aten2onnx_opmap::schema::operators::{Operators, Values};
+use aten2onnx_schemas::onnx::{OnnxSchemas, PortOption, Version};
+use aten2onnx_schemas::operators::{Operators, Values};
 
 /// How many operators stand in place of one.
 const MOST: usize = 2;

@@ -1,12 +1,12 @@
 //! The mutants of statements and expressions.
 
 use aten2onnx_operators::Shape;
-use aten2onnx_opmap::schema::onnx::AttrKind;
 use aten2onnx_opmap::source::Span;
 use aten2onnx_opmap::syntax::ast::{
     Argument, Arm, ArmPattern, BinaryOp, Block, Condition, Expr, ExprKind, Ident, ListItem, OnnxName, Pattern,
     Statement, StatementKind, UnaryOp,
 };
+use aten2onnx_schemas::onnx::AttrKind;
 
 use super::kind::Kind;
 use super::made::Sites;

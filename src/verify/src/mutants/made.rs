@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use aten2onnx_opmap::schema::Schemas;
 use aten2onnx_opmap::source::{FileId, Sources, Span};
 use aten2onnx_opmap::syntax::ast::{Body, Fn, Fuse, Ident, Item, ItemKind, Lower, Map, Same, SinceClause};
 use aten2onnx_opmap::syntax::parse_file;
+use aten2onnx_schemas::Schemas;
 
 use super::alike::Alike;
 use super::kind::Kind;

@@ -16,12 +16,12 @@ use super::{Context, did_you_mean};
 use crate::collect::Items;
 use crate::diagnostic::Diagnostic;
 use crate::effects::{Fact, Term, TermCall, What, When};
-use crate::nearest::nearest;
-use crate::schema::aten::{Schema, plain_type};
 use crate::source::{FileId, Span};
 use crate::syntax::ast::Expr;
 use crate::syntax::fact::{self, Clause, FactKind};
 use crate::tree::Program;
+use aten2onnx_schemas::aten::{Schema, plain_type};
+use aten2onnx_schemas::nearest::nearest;
 use terms::Scope;
 
 /// Checks all facts.

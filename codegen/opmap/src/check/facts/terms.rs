@@ -5,11 +5,11 @@ use crate::check::did_you_mean;
 use crate::check::map_header::no_overload;
 use crate::diagnostic::Diagnostic;
 use crate::effects::{Literal, Term, TermCall};
-use crate::nearest::nearest;
-use crate::schema::aten::{self, Schema, plain_type};
 use crate::source::Span;
 use crate::syntax::ast::{Argument, BinaryOp, Expr, ExprKind, Ident, ListItem, OpName};
 use crate::syntax::fact::FactKind;
+use aten2onnx_schemas::aten::{self, Schema, plain_type};
+use aten2onnx_schemas::nearest::nearest;
 
 /// The names that exist in addition to the operator's arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

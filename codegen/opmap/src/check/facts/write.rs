@@ -4,7 +4,7 @@ use super::terms::Scope;
 use super::{Subject, clauses, passes_all};
 use crate::check::wording::counted;
 use crate::effects::{Term, Update, Write};
-use crate::schema::writes::{SchemaForm, Writes};
+use aten2onnx_schemas::writes::{SchemaForm, Writes};
 
 impl Subject<'_> {
     pub(super) fn write(&mut self) -> Option<Write> {

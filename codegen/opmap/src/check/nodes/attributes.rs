@@ -4,12 +4,12 @@ use super::super::lower_header::attr_type;
 use super::super::wording::{UNWRAP, attribute_fact, kind_name, opsets, quoted, with_article};
 use super::super::{Checker, did_you_mean};
 use crate::diagnostic::{Diagnostic, FixPlace};
-use crate::nearest::nearest;
-use crate::schema::onnx::{AttrKind, Attribute, Version};
 use crate::source::Span;
 use crate::syntax::ast::{self, Argument, Ident};
 use crate::tree::{AttrForm, Expr};
 use crate::types::Ty;
+use aten2onnx_schemas::nearest::nearest;
+use aten2onnx_schemas::onnx::{AttrKind, Attribute, Version};
 
 impl Checker<'_> {
     pub(in crate::check) fn attribute(

@@ -3,12 +3,12 @@
 
 use super::super::{Checker, did_you_mean};
 use crate::diagnostic::Diagnostic;
-use crate::nearest::nearest;
-use crate::schema::dtypes::DTYPES;
-use crate::schema::onnx::Attribute;
-use crate::schema::operators::Values;
 use crate::tree::{Expr, Item, Kind};
 use crate::types::Ty;
+use aten2onnx_schemas::dtypes::DTYPES;
+use aten2onnx_schemas::nearest::nearest;
+use aten2onnx_schemas::onnx::Attribute;
+use aten2onnx_schemas::operators::Values;
 
 impl Checker<'_> {
     /// Errors for each written value that the attribute cannot have.

@@ -4,10 +4,10 @@ use super::super::Checker;
 use super::super::wording::{UNWRAP, counted, inputs_fact, short_or, types_fact, with_article};
 use super::Given;
 use crate::diagnostic::Diagnostic;
-use crate::schema::onnx::{Port, PortOption, Version};
 use crate::source::Span;
 use crate::tree::{Expr, Input, Kind};
 use crate::types::Ty;
+use aten2onnx_schemas::onnx::{Port, PortOption, Version};
 
 impl Checker<'_> {
     /// The inputs of a call. Inputs that are `misplaced` were given as attributes, which is reported already.

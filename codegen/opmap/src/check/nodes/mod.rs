@@ -8,11 +8,11 @@ mod outputs;
 use super::calls::value_of;
 use super::{Checker, did_you_mean};
 use crate::diagnostic::Diagnostic;
-use crate::schema::onnx::{Port, Version};
 use crate::source::Span;
 use crate::syntax::ast::{self, Argument, OnnxName};
 use crate::tree::{AttrForm, Expr, Kind, Node, Outputs};
 use crate::types::Ty;
+use aten2onnx_schemas::onnx::{Port, Version};
 pub(super) use attributes::{fits_attribute, form, required_attributes, stem};
 
 /// The successors of deprecated operators.

@@ -3,10 +3,10 @@
 use super::super::wording::{counted, quoted};
 use super::super::{BodyPlace, Checker};
 use crate::diagnostic::Diagnostic;
-use crate::schema::onnx::{PortOption, Version};
 use crate::source::Span;
 use crate::tree::{Expr, Outputs};
 use crate::types::Ty;
+use aten2onnx_schemas::onnx::{PortOption, Version};
 
 impl Checker<'_> {
     pub(super) fn outputs(

@@ -7,7 +7,7 @@ use super::super::opsets::Opsets;
 use super::super::values::{Abs, Known, Text};
 use super::{Case, are_apart, range_text};
 use crate::diagnostic::Diagnostic;
-use crate::schema::operators::Values;
+use aten2onnx_schemas::operators::Values;
 
 impl<'a> Coverage<'a> {
     pub(super) fn check_attributes(&self, case: &mut Case<'_, 'a>) {

@@ -4,8 +4,8 @@ use super::super::call::{AbstractCall, Bound, Given};
 use super::super::values::Abs;
 use super::{Case, are_apart, length, range_text};
 use crate::diagnostic::Diagnostic;
-use crate::schema::onnx::PortOption;
 use aten2onnx_operators::Shape;
+use aten2onnx_schemas::onnx::PortOption;
 
 impl Case<'_, '_> {
     pub(super) fn check_counts(&mut self, shape: Shape) {

@@ -6,11 +6,11 @@ use super::super::results::code_dtypes;
 use super::super::values::{Abs, Number};
 use super::Case;
 use crate::diagnostic::Diagnostic;
-use crate::schema::dtypes::DtypeSet;
-use crate::schema::onnx::{Port, Version};
 use crate::source::Span;
 use crate::tree::{Expr, Kind, Lower, Stated};
 use aten2onnx_operators::Function;
+use aten2onnx_schemas::dtypes::DtypeSet;
+use aten2onnx_schemas::onnx::{Port, Version};
 
 /// More dtypes than this are not listed.
 const MOST_NAMES: usize = 6;
@@ -30,7 +30,7 @@ impl<'a> Coverage<'a> {
 
     /// An input of which no dtype is taken by any version, as it is or cast.
     fn check_input(&self, case: &mut Case<'_, 'a>, input: usize) {
-        let Some(port) = port_at(&case.version.inputs, input).filter(|port| !port.option_is_heterogeneous()) else {
+        let Some(port) = port_at(&case.version.inputs, input).filter(|port| !port.is_heterogeneous()) else {
             return;
         };
         for dtypes in self.certain_dtypes(case.call.inputs.get(input)) {
@@ -157,7 +157,7 @@ impl<'a> Coverage<'a> {
             let port = port_at(&version.outputs, i)?;
             let given = part.dtypes();
             let allowed = self.given_by(call, version, port);
-            if given.is_empty() || allowed.is_empty() || given.meets(allowed) || port.option_is_heterogeneous() {
+            if given.is_empty() || allowed.is_empty() || given.meets(allowed) || port.is_heterogeneous() {
                 return None;
             }
             let (op, given) = (call.op, names(given, "or"));
@@ -182,7 +182,7 @@ impl<'a> Coverage<'a> {
             let bound = inputs.map(|(_, arg)| arg.dtypes()).fold(DtypeSet::NONE, DtypeSet::or);
             let wanted = self.parts(if bound.is_empty() { allowed } else { bound });
             let given = self.parts(part.dtypes());
-            if given.is_empty() || wanted.is_empty() || given.meets(wanted) || port.option_is_heterogeneous() {
+            if given.is_empty() || wanted.is_empty() || given.meets(wanted) || port.is_heterogeneous() {
                 continue;
             }
             let place = place_of_result(&lower.function.body, i);

@@ -6,9 +6,9 @@ use super::counts::requested;
 use super::dtypes::names;
 use super::{Case, are_apart, length, range_text};
 use crate::diagnostic::Diagnostic;
-use crate::schema::dtypes::DtypeSet;
 use crate::tree::Expr;
 use aten2onnx_operators::Shape;
+use aten2onnx_schemas::dtypes::DtypeSet;
 
 /// What an operator asks of a graph.
 struct Wanted {

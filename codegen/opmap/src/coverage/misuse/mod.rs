@@ -18,10 +18,10 @@ use super::call::{AbstractCall, Given, port_at};
 use super::opsets::Opsets;
 use super::values::{Abs, List, Number, Tensor};
 use crate::diagnostic::Diagnostic;
-use crate::schema::onnx::Version;
 use crate::source::Span;
 use crate::tree::{Expr, Node, Stated};
 use crate::visit::input_expr;
+use aten2onnx_schemas::onnx::Version;
 
 /// A call with the places of its arguments.
 struct Case<'c, 'a> {

@@ -4,9 +4,9 @@ use super::literal::Number;
 use super::ty::Path;
 use super::{Pair, Parts, Reader, Rule};
 use crate::diagnostic::Diagnostic;
-use crate::nearest::nearest;
 use crate::syntax::ast::{Example, ExampleArg, ExampleSize, ExampleTarget, ExampleValue, Ident};
 use crate::syntax::lines;
+use aten2onnx_schemas::nearest::nearest;
 
 /// The element types of tensors in examples.
 pub(crate) const ELEMENT_TYPES: &[&str] =

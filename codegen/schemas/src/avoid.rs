@@ -297,7 +297,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    const SCHEMAS: &str = include_str!("../../../../mappings/schemas/onnx.txt");
+    const SCHEMAS: &str = include_str!("../../../mappings/schemas/onnx.txt");
 
     fn read(entry: &str) -> Result<Forms, String> {
         let text = format!("runtime = \"x\"\n[[avoid]]\n{entry}\nreason = \"wrong numbers\"\nseen_in = \"1\"");

@@ -55,6 +55,13 @@ pub struct Port {
     pub dtypes: DtypeSet,
 }
 
+impl Port {
+    /// Whether its values may have several types.
+    pub fn is_heterogeneous(&self) -> bool {
+        matches!(self.option, PortOption::Variadic(_)) && !self.homogeneous
+    }
+}
+
 /// How many values an input or output takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortOption {

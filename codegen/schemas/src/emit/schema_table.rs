@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
+use crate::Schemas;
+use crate::dtypes::index_of_onnx;
+use crate::onnx::{AttrValue, Attribute, Change, Port, PortOption, Version};
 use aten2onnx_operators::{self as operators, Facts, Linear};
-use aten2onnx_opmap::schema::Schemas;
-use aten2onnx_opmap::schema::dtypes::index_of_onnx;
-use aten2onnx_opmap::schema::onnx::{AttrValue, Attribute, Change, Port, PortOption, Version};
 
 const HEAD: &str = "\
 mod onnx_table {

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use aten2onnx_opmap::schema::Schemas;
-use aten2onnx_opmap::schema::dtypes::{DTYPES, variant};
+use crate::Schemas;
+use crate::dtypes::{DTYPES, variant};
 
 const IMPORTS: &str = "use aten2onnx_core::dtype::Dtype::{self, *};\n\n";
 

@@ -1,11 +1,17 @@
 //! The schema snapshots and the facts beside them. All knowledge of PyTorch's and ONNX's operators comes from `mappings/`.
+//!
+//! The rule compiler proves rules against them. The tables that programs have of them are written by `emit`, for build scripts: these need no rules,
+//! so the crates with the tables are built beside the rule compiler.
 
 pub mod aten;
 mod aten_parse;
 pub mod avoid;
+pub mod build_script;
 pub mod dtypes;
+pub mod emit;
 pub mod facts;
 pub mod kernels;
+pub mod nearest;
 pub mod onnx;
 pub mod onnx_diff;
 mod onnx_parse;
@@ -182,3 +188,8 @@ fn parse<T>(
     let text = read(name)?;
     parser(&text).map_err(|e| place::placed(name, &text, &e))
 }
+
+/// The code blocks of the README are compiled as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

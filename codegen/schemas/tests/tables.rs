@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use aten2onnx_build::emit::{facts, schema_table};
-use aten2onnx_opmap::schema::Schemas;
-use aten2onnx_opmap::schema::facts::{Dtypes, Opsets, Promotion};
-use aten2onnx_opmap::schema::onnx::OnnxSchemas;
+use aten2onnx_schemas::Schemas;
+use aten2onnx_schemas::emit::{facts, schema_table};
+use aten2onnx_schemas::facts::{Dtypes, Opsets, Promotion};
+use aten2onnx_schemas::onnx::OnnxSchemas;
 
 const ONNX: &str = "\
 @floats = float16 float double
@@ -121,7 +121,7 @@ fn small_facts() {
 
 #[test]
 fn the_real_tables_are_rust() {
-    let mappings = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../mappings");
+    let mappings = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../mappings");
     let schemas = Schemas::load(&mappings).unwrap();
     let text = schema_table::emit(&schemas) + &facts::emit(&schemas) + &facts::emit_promotion(&schemas);
     syn::parse_file(&text).unwrap();
