@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
 
 import aten2onnx
+
+sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
+from tiers import IS_ALL  # noqa: E402
 
 #: The runs of a model without branches, at the example and at two other sizes, and one that finds out whether a branch on a size matters.
 FIRST = 4
@@ -63,8 +69,11 @@ def counted_runs(monkeypatch) -> list[int]:
     return number
 
 
-@pytest.mark.parametrize("count", [1, 3, 4, 10])
-@pytest.mark.parametrize(("kind", "most"), [(OnData, 3), (OnSizes, 3), (Nested, 3), (InLoop, 5)])
+#: Of four branches and more in a turn, the model is lowered: ten of them are no other case.
+CASES = [(kind, most, count) for kind, most in ((OnData, 3), (OnSizes, 3), (Nested, 3), (InLoop, 5)) for count in (1, 3, 4, 10) if IS_ALL or kind is not InLoop or count < 10]
+
+
+@pytest.mark.parametrize(("kind", "most", "count"), CASES)
 def test_a_side_of_a_branch_takes_few_runs(kind, most, count, monkeypatch) -> None:
     number = counted_runs(monkeypatch)
     program = aten2onnx.export(kind(count).eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")

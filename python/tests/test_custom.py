@@ -50,9 +50,8 @@ def test_a_custom_operator_without_a_rule() -> None:
     assert error.report.error == str(error)
 
 
-@pytest.mark.parametrize("opset", [9, 18])
-def test_a_custom_operator_with_a_mapping_file(mapping, opset) -> None:
-    program = aten2onnx.export(Signs().eval(), (torch.randn(3),), mappings=mapping, opset_version=opset, verify=True)
+def test_a_custom_operator_with_a_mapping_file(mapping) -> None:
+    program = aten2onnx.export(Signs().eval(), (torch.randn(3),), mappings=mapping, opset_version=9, verify=True)
     assert program.report.operators == {"Sign": 1, "Mul": 1, "Relu": 1}
 
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
 
 import aten2onnx
+
+sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
+from tiers import slow  # noqa: E402
 
 torchvision = pytest.importorskip("torchvision")
 
@@ -82,6 +88,7 @@ def test_masks_that_choose_nothing_together(tmp_path):
         torch.testing.assert_close(torch.as_tensor(program(given)[0]), Both()(given))
 
 
+@slow
 def test_fcos_that_finds_nothing(tmp_path):
     torch.manual_seed(0)
     build = torchvision.models.detection.fcos_resnet50_fpn

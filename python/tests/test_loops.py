@@ -16,6 +16,7 @@ import aten2onnx
 
 sys.path.insert(0, os.path.dirname(__file__))
 import programs  # noqa: E402
+from tiers import IS_ALL, by_turns  # noqa: E402
 
 
 class Recurrence(nn.Module):
@@ -436,8 +437,7 @@ def export(kind, **options):
     return aten2onnx.export(model, (X,), dynamic_shapes=N, capture="record", **options), model
 
 
-@pytest.mark.parametrize("opset", [18, 11])
-@pytest.mark.parametrize("kind", MODELS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(("kind", "opset"), by_turns(MODELS, (18, 11)), ids=lambda one: getattr(one, "__name__", None))
 def test_loops_are_right(kind, opset) -> None:
     program, model = export(kind, verify=opset == 18, opset_version=opset)
     assert program.report.operators["Loop"] >= 1
@@ -517,7 +517,7 @@ def test_a_fault_in_what_a_loop_carries_is_found(monkeypatch) -> None:
         export(Recurrence, verify=True)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(10 if IS_ALL else 5))
 def test_random_programs_with_loops_are_right_or_refused(seed) -> None:
     found, text = programs.verdict(seed, loops=True, capture="record")
     assert found != "wrong", f"{text}\n{programs.source(seed, loops=True)}"

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import copy
 import functools
+import sys
+from pathlib import Path
 from typing import Any
 
 import aten2onnx
 import pytest
 import torch
 from torch import nn
+
+sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
+from tiers import by_turns  # noqa: E402
 
 SIZES = [(1, 1), (2, 2), (3, 5), (5, 3), (7, 1), (9, 9)]
 
@@ -122,10 +127,12 @@ def test_a_model_that_was_not_called_before(model):
     held(model().eval())
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("before", [(3, 5), (6, 10), (4, 4)])
+#: The first are the sizes of the example, the second those of another run.
+BEFORE = [(3, 5), (6, 10), (4, 4)]
+
+
+@pytest.mark.parametrize(("model", "before"), by_turns(MODELS, BEFORE))
 def test_a_model_that_was_called_before(model, before):
-    # The first are the sizes of the example, the second those of another run.
     made = model().eval()
     made(torch.randn(1, 2, *before))
     kept = copy.deepcopy({name: value for name, value in vars(made).items() if not name.startswith("_")})

@@ -13,11 +13,16 @@ import aten2onnx
 
 
 class Joined(nn.Module):
+    """A list that is joined, walked over and padded."""
+
     def forward(self, x):
         out = []
         for i in range(x.shape[0]):
             out.append(x[i, : i % 3 + 1])
-        return torch.cat(out)
+        h = torch.zeros(())
+        for piece in out:
+            h = h * 0.5 + piece.max()
+        return torch.cat(out), h, nn.utils.rnn.pad_sequence(out, batch_first=True)
 
 
 class JoinedSome(nn.Module):
@@ -31,37 +36,12 @@ class JoinedSome(nn.Module):
         return x[0]
 
 
-class Walked(nn.Module):
-    def forward(self, x):
-        out = []
-        for i in range(x.shape[0]):
-            out.append(x[i, : i % 3 + 1])
-        h = torch.zeros(())
-        for piece in out:
-            h = h * 0.5 + piece.max()
-        return h
-
-
 class Chosen(nn.Module):
     def forward(self, x):
         out = []
         for i in range(x.shape[0]):
             out.append(x[i, : i % 3 + 1] * 2)
         return out[-1], out[0], out[1]
-
-
-class Padded(nn.Module):
-    def forward(self, x):
-        out = []
-        for i in range(x.shape[0]):
-            out.append(x[i, : i % 3 + 1])
-        return nn.utils.rnn.pad_sequence(out, batch_first=True)
-
-
-class PaddedMasked(nn.Module):
-    def forward(self, x):
-        out = [row[row > 0] for row in x]
-        return nn.utils.rnn.pad_sequence(out, padding_value=-1.0)
 
 
 class StackedPadded(nn.Module):
@@ -85,17 +65,13 @@ class WrittenPadded(nn.Module):
         return res
 
 
-class Lengths(nn.Module):
+class Masked(nn.Module):
+    """Rows of which data choose elements: padded, joined, and reduced."""
+
     def forward(self, x):
         out = [row[row > 0] for row in x]
         lens = torch.tensor([len(p) for p in out])
-        return torch.cat(out), lens
-
-
-class Sums(nn.Module):
-    def forward(self, x):
-        out = [row[row > 0] for row in x]
-        return torch.stack([p.sum() for p in out])
+        return nn.utils.rnn.pad_sequence(out, padding_value=-1.0), torch.cat(out), lens, torch.stack([p.sum() for p in out])
 
 
 class Columns(nn.Module):
@@ -211,7 +187,7 @@ class Places(nn.Module):
 
 
 RAGGED = [
-    Joined, JoinedSome, Walked, Chosen, Padded, PaddedMasked, StackedPadded, WrittenPadded, Lengths, Sums, Columns, Cut, Mapped, Segments,
+    Joined, JoinedSome, Chosen, Masked, StackedPadded, WrittenPadded, Columns, Cut, Mapped, Segments,
     Pairs, Unzipped, Inner, PaddedLeft, Changed, Named, Places,
 ]
 

@@ -11,8 +11,10 @@ import aten2onnx
 
 sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
 from real_models import matcher, points  # noqa: E402
+from tiers import slow  # noqa: E402
 
 
+@slow
 def test_lightglue_stops_early_and_drops_points() -> None:
     model = matcher()
     torch.manual_seed(1)

@@ -33,19 +33,14 @@ def test_the_sequential_scan_of_mamba_at_any_length() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(16, 16), (20, 24)])
-def test_the_positions_of_dinov2_are_interpolated_unless_the_sizes_are_those_of_training(sizes) -> None:
-    model = dinov2()
+def test_the_positions_of_dinov2_are_interpolated_unless_the_sizes_are_those_of_training(sizes, monkeypatch) -> None:
+    model, number = dinov2(), counted_runs(monkeypatch)
     program = aten2onnx.export(model, (torch.randn(1, 3, *sizes),), dynamic_shapes={"pixels": {0: "batch", 2: "h", 3: "w"}}, capture="record")
     assert program.report.operators["If"] >= 1 and not program.report.conditions
+    # The positions are used as they are at one size of images alone: at most others that side raises an error, but sizes at which both sides run are found soon.
+    assert len(number) <= FIRST + 3 * 2 * program.report.operators["If"]
     others = [(1, 16, 16), (2, 16, 20), (1, 24, 24), (1, 12, 20), (3, 8, 32), (1, 32, 8), (1, 17, 16), (2, 18, 21)]
     check(program, model, [(torch.randn(batch, 3, h, w),) for batch, h, w in others])
-
-
-def test_sizes_at_which_both_sides_of_a_shortcut_run_are_found_soon(monkeypatch) -> None:
-    # The positions of DINOv2 are used as they are at one size of images alone: at most others that side raises an error.
-    number = counted_runs(monkeypatch)
-    program = aten2onnx.export(dinov2(), (torch.randn(1, 3, 16, 16),), dynamic_shapes={"pixels": {0: "batch", 2: "h", 3: "w"}}, capture="record")
-    assert len(number) <= FIRST + 3 * 2 * program.report.operators["If"]
 
 
 @pytest.mark.parametrize(("count", "loops"), [(None, 1), (8, 0)])
