@@ -92,7 +92,7 @@ def measure(scratch):
             check=True,
         )
         seconds = built(folder, target)
-        rows.append((f"opset {OPSET}, {what}", lines(folder / "rules/src"), seconds, stripped(target / "release/libacme_onnx_c.so")))
+        rows.append((f"opset {OPSET}, {what}", lines(folder / "rules"), seconds, stripped(target / "release/libacme_onnx_c.so")))
         print(rows[-1], flush=True)
     shutil.rmtree(target, ignore_errors=True)
     seconds = built(ROOT, target, "-p", "aten2onnx-cli")

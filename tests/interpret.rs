@@ -1,13 +1,11 @@
 //! The interpreter against the compiled rules: on every example of every rule the same bytes, the same refusals, the same branches.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use aten2onnx_builder::passes::Passes;
 use aten2onnx_examples::{self as examples, Lacks, Outcome};
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::specialize::Specializer;
-use aten2onnx_rules::interpret::MappingFiles;
 
 /// Where much changes, both ends, and the default.
 const OPSETS: [u32; 8] = [9, 11, 13, 17, 18, 20, 23, 28];
@@ -61,7 +59,7 @@ mod slow {
 
     #[test]
     fn interpreted_rules_give_the_graphs_of_compiled_ones() {
-        let set = Arc::new(MappingFiles::replacing(&crate::common::root().join("mappings")).unwrap());
+        let set = crate::verify::rules();
         let compiled = aten2onnx::rules();
         let interpreted = aten2onnx_rules::Rules::of_files(set.clone());
         let checked = set.checked();

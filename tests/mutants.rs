@@ -7,7 +7,7 @@ use aten2onnx_rules::interpret::MappingFiles;
 use aten2onnx_verify::mutants::{Explained, Fate, Kind, Report, Settings, run};
 
 use crate::common;
-use crate::verify::changed;
+use crate::verify::{changed, rules};
 
 fn settings(wanted: &[&str], sample: Option<usize>) -> Settings {
     Settings {
@@ -89,7 +89,7 @@ mod python {
     /// The changes of a rule with attributes. What the rule compiler alone can find, it finds.
     #[test]
     fn wrong_attributes_are_refused_by_the_rule_compiler() {
-        let set = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
+        let set = rules();
         let (report, _) =
             report_over(&settings(&["aten::hardsigmoid"], None), &set, &Explained::default(), Report::default());
         let of = |kind: Kind| report.rows.values().filter(move |row| row.kind == kind);
@@ -103,7 +103,7 @@ mod python {
 
     #[test]
     fn a_sample_of_the_rules_is_found() {
-        let set = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
+        let set = rules();
         let known = Explained::read(&common::root().join("mappings/mutants.toml")).unwrap();
         let rules = ["aten::elu", "aten::hardtanh", "aten::flip", "aten::relu6"];
         let (report, _) = report_over(&settings(&rules, Some(6)), &set, &known, Report::default());
@@ -129,7 +129,7 @@ fn an_explanation_says_what_and_why() {
 
 #[test]
 fn a_name_without_a_rule_is_refused() {
-    let set = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
+    let set = rules();
     let report = Mutex::new(Report::default());
     let settings = Settings {
         wanted: vec!["aten::nothing".to_owned()],

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
-use aten2onnx_opmap::check_dir;
 use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 use aten2onnx_verify::{FaultKind, Row, Settings, audit, graph_digests, run, unkept_relations};
@@ -37,6 +36,13 @@ fn rows(settings: &Settings, set: &Arc<MappingFiles>, exported: &Arc<MappingFile
     rows.into_inner().unwrap()
 }
 
+/// The rules of the project, which are checked once for all tests.
+pub fn rules() -> Arc<MappingFiles> {
+    static RULES: LazyLock<Arc<MappingFiles>> =
+        LazyLock::new(|| Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap()));
+    RULES.clone()
+}
+
 /// The rules of the project with a change.
 pub fn changed(rule: &str, to: &str) -> (tempfile::TempDir, Arc<MappingFiles>) {
     let folder = tempfile::tempdir().unwrap();
@@ -46,9 +52,7 @@ pub fn changed(rule: &str, to: &str) -> (tempfile::TempDir, Arc<MappingFiles>) {
         text.replace(rule, to)
     });
     assert!(found, "no rule has the text `{rule}`");
-    let checked = check_dir(folder.path()).unwrap();
-    assert!(checked.diagnostics.is_empty(), "{:?}", checked.diagnostics.first());
-    let set = Arc::new(MappingFiles::replacing(folder.path()).unwrap());
+    let set = Arc::new(MappingFiles::replacing(folder.path()).unwrap_or_else(|error| panic!("{error}")));
     (folder, set)
 }
 
@@ -91,7 +95,7 @@ fn digests(wanted: &[&str], set: &Arc<MappingFiles>) -> BTreeMap<String, String>
 #[test]
 fn an_edit_changes_the_digests_of_the_rules_that_it_reaches_and_of_no_others() {
     let all = ["aten::sinc", "aten::special_sinc", "aten::relu", "Gelu"];
-    let own = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
+    let own = rules();
     let before = digests(&all, &own);
     let (_folder, set) = changed("let x = to_float(self) * PI;", "let x = PI * to_float(self);");
     let after = digests(&all, &set);
@@ -132,7 +136,7 @@ mod python {
     /// A relation that no example of an operator keeps has a mistake: the name of an argument, for example.
     #[test]
     fn each_operator_has_an_example_that_keeps_its_relations() {
-        let set = MappingFiles::replacing(&common::root().join("mappings")).unwrap();
+        let set = rules();
         let unkept = unkept_relations(&common::interpreter(), &set).unwrap();
         assert!(unkept.is_empty(), "{unkept:#?}");
     }
@@ -146,7 +150,7 @@ mod python {
 
     #[test]
     fn the_matrix_says_what_exports_do() {
-        let set = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
+        let set = rules();
         let found = audited(&[], 24, &set, &Rules::of_files(set.clone()));
         assert!(found.faults.is_empty(), "{}", found.text());
         assert!(found.calls() > 50 && found.tallies.len() == 4, "{}", found.text());
@@ -154,7 +158,7 @@ mod python {
 
     #[test]
     fn an_export_that_the_matrix_does_not_know_is_found() {
-        let set = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
+        let set = rules();
         let (_folder, other) = refusing_relu6();
         let found = audited(&["aten::relu6"], 4, &set, &Rules::of_files(other));
         assert!(found.faults.iter().any(|fault| fault.contains("it is refused: it is planted")), "{}", found.text());
@@ -162,7 +166,7 @@ mod python {
 
     #[test]
     fn a_refusal_that_the_matrix_does_not_know_is_found() {
-        let set = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
+        let set = rules();
         let (_folder, other) = refusing_relu6();
         let row = rows(&settings(&["aten::relu6"], 150, 0), &set, &other).remove("aten::relu6").unwrap();
         let refusals = row.faults.iter().filter(|found| found.fault.kind == FaultKind::Refusal);
@@ -217,7 +221,7 @@ mod python {
 
     #[test]
     fn differences_of_the_table_are_accepted_and_no_others() {
-        let set = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
+        let set = rules();
         let row = rows(&settings(&["aten::kthvalue"], 150, 30), &set, &set).remove("aten::kthvalue").unwrap();
         assert!(row.faults.is_empty() && row.accepted["equal-elements"] > 0, "{row:?}");
         let found = faults(
@@ -243,7 +247,7 @@ mod python {
             "aten::transpose.int",
             "aten::where.self",
         ];
-        let set = Arc::new(MappingFiles::replacing(&common::root().join("mappings")).unwrap());
+        let set = rules();
         let first = rows(&settings(&slice, 100, 10), &set, &set);
         for (name, row) in &first {
             assert!(row.faults.is_empty(), "{name}\n{}", row.lines().join("\n"));

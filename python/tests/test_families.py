@@ -30,7 +30,7 @@ REFUSED = {"layer.qdq": "aten.dequantize.self"}
 #: The same of files: torch.export leaves functions of Python in their graphs.
 REFUSED_FILES = {"gradients.jvp": "_make_dual"}
 #: One of so many programs goes through torch.export, which takes seconds for some. `FAMILIES=all` takes all of them.
-EXPORTED = 1 if os.environ.get("FAMILIES") == "all" else 12
+EXPORTED = 1 if os.environ.get("FAMILIES") == "all" else 24
 
 
 def flat(results: Any) -> list[torch.Tensor]:

@@ -20,7 +20,7 @@ use survey::Survey;
 
 /// The rules of the build, interpreted.
 fn interpreted() -> (Arc<MappingFiles>, Rules) {
-    let set = Arc::new(MappingFiles::replacing(&crate::common::root().join("mappings")).unwrap());
+    let set = crate::verify::rules();
     let rules = Rules::of_files(set.clone());
     (set, rules)
 }

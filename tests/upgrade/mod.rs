@@ -1,8 +1,8 @@
 //! A new opset: history is repeated. From a copy of the mappings that ends at an older opset, the walk of docs/maintainers.md leads to those
 //! of today: import, write by hand what the report asks for, check.
 //!
-//! `limit.py` makes the copies. `WALKS=all` also repeats it with the releases of the package registry. `PAGES=write` writes the table of
-//! docs/maintainers.md.
+//! `limit.py` makes the copies. `WALKS=all` also repeats it with the releases of the package registry, and tries the skeletons of all opsets in
+//! the place of the last two. `PAGES=write` writes the table of docs/maintainers.md.
 
 mod walk;
 
@@ -15,7 +15,7 @@ mod python {
     use std::fs;
     use std::path::Path;
 
-    use aten2onnx_opmap::schema::Schemas;
+    use aten2onnx_schemas::Schemas;
 
     use super::FIRST;
     use super::walk::{Project, Size, Written, asked, files, text};
@@ -167,7 +167,8 @@ mod python {
     /// call the operator, the `same` that the report offers in its place is put.
     #[test]
     fn skeletons_and_examples_pass_the_compiler() {
-        for opset in FIRST + 1..=newest() {
+        let first = if std::env::var("WALKS").is_ok() { FIRST + 1 } else { newest() - 1 };
+        for opset in first..=newest() {
             let project = project_of(opset - 1);
             let report = project.import(&release(), opset);
             // Entries and headers are written; lowerings are not.

@@ -8,7 +8,7 @@ use aten2onnx_mappings::FOLDER;
 use aten2onnx_opmap::{Checked, check_dir, render};
 use aten2onnx_schemas::build_script::{compile, write_if_changed};
 
-use crate::generate::{fact_files, generate_with_base, no_rules, rule_files};
+use crate::generate::{extern_file, fact_files, generate_with_base, no_rules, rule_files};
 
 /// The build script of `aten2onnx`: parses and proves the rules in `mappings/`, and writes each as a Rust function.
 ///
@@ -30,7 +30,8 @@ pub fn compile_rules() -> ExitCode {
 pub fn compile_facts() -> ExitCode {
     compile(&["."], |mappings| {
         let checked = check_sound(mappings)?;
-        let mut files = fact_files(&checked.program, &checked.schemas)?;
+        let mut files = fact_files(&checked.program, &checked.schemas);
+        files.push(extern_file(&checked.program)?);
         files.push((
             "mappings.rs".to_owned(),
             embedded_files(mappings).map_err(|e| format!("{}: {e}", mappings.display()))?,

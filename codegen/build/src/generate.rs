@@ -16,7 +16,8 @@ use crate::emit;
 /// A bug of the compiler.
 pub fn generate(checked: &Checked) -> Result<Vec<(String, String)>, String> {
     let mut files = rule_files(checked)?;
-    files.extend(fact_files(&checked.program, &checked.schemas)?);
+    files.extend(fact_files(&checked.program, &checked.schemas));
+    files.push(extern_file(&checked.program)?);
     files.extend(schema_files(&checked.schemas));
     Ok(files)
 }
@@ -35,13 +36,20 @@ pub(crate) fn no_rules() -> Vec<(String, String)> {
     )]
 }
 
-/// The tables of facts about PyTorch's operators, and the functions behind `extern fn` by name.
-pub(crate) fn fact_files(program: &Program, schemas: &Schemas) -> Result<Vec<(String, String)>, String> {
-    Ok(vec![
+/// The tables of facts about PyTorch's operators.
+pub(crate) fn fact_files(program: &Program, schemas: &Schemas) -> Vec<(String, String)> {
+    vec![
         ("promotion.rs".to_owned(), facts::emit_promotion(schemas)),
         ("effects.rs".to_owned(), emit::effects::emit(program, schemas)),
-        ("externs.rs".to_owned(), emit::externs::emit(program)?),
-    ])
+    ]
+}
+
+/// The functions behind `extern fn` by name, which the interpreter calls.
+///
+/// # Errors
+/// A bug of the compiler.
+pub(crate) fn extern_file(program: &Program) -> Result<(String, String), String> {
+    Ok(("externs.rs".to_owned(), emit::externs::emit(program)?))
 }
 
 /// The Rust of the rules in `own`, which are checked together with those in `base`.

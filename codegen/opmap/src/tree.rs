@@ -9,9 +9,9 @@ use crate::effects::Fact;
 use crate::returned::Returned;
 use crate::source::Span;
 pub use crate::syntax::ast::AVOIDED;
-use crate::syntax::ast::{self, BinaryOp, ExampleValue, UnaryOp};
+use crate::syntax::ast::{BinaryOp, ExampleValue, UnaryOp};
 use crate::types::Ty;
-use aten2onnx_operators::pattern::Fusion;
+use aten2onnx_operators::pattern::{Fusion, is_fusion};
 
 /// All rules of the mapping files.
 #[derive(Debug, Clone, Default)]
@@ -163,11 +163,6 @@ pub fn short_name(helper: &str) -> &str {
 /// Whether a function is a `lower` or a `raise`: their names hold the opset, others no space.
 pub fn is_lowering(function: &str) -> bool {
     function.contains(' ')
-}
-
-/// Whether a rule is a side of a `fuse`.
-pub fn is_fusion(rule: &str) -> bool {
-    rule.strip_prefix(ast::Fuse::NAMESPACE).is_some_and(|rest| rest.starts_with("::"))
 }
 
 /// Whether a rule is what a `fuse` replaces, and not the replacement.

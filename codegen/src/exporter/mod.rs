@@ -91,6 +91,9 @@ pub fn files(request: &Request<'_>) -> Result<Files, String> {
     for (name, text) in &request.cut.files {
         add(format!("rules/src/{name}"), Owner::Generator, text.clone().into_bytes());
     }
+    for (name, text) in &request.cut.facts {
+        add(format!("rules/facts/{name}"), Owner::Generator, text.clone().into_bytes());
+    }
     let operators: String = request.cut.overloads.iter().map(|name| format!("{name}\n")).collect();
     add("operators.txt".to_owned(), Owner::Generator, operators.into_bytes());
     for (path, text) in &request.own {

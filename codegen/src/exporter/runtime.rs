@@ -120,10 +120,12 @@ fn folders_of(root: &toml::Table) -> BTreeMap<String, String> {
     named.into_iter().flatten().filter_map(entry).collect()
 }
 
-/// The crates of aten2onnx that a manifest depends on, without those of its tests.
+/// The crates of aten2onnx that a manifest depends on, on any platform, without those of its tests.
 fn needed_by(manifest: &toml::Table) -> Vec<String> {
-    let sections = ["dependencies", "build-dependencies"].map(|section| manifest.get(section)?.as_table());
-    let names = sections.into_iter().flatten().flat_map(toml::Table::keys);
+    let platforms = manifest.get("target").and_then(toml::Value::as_table).into_iter().flat_map(toml::Table::values);
+    let tables = platforms.filter_map(toml::Value::as_table).chain([manifest]);
+    let sections = tables.flat_map(|table| ["dependencies", "build-dependencies"].map(|name| table.get(name)));
+    let names = sections.flatten().filter_map(toml::Value::as_table).flat_map(toml::Table::keys);
     names.filter(|name| name.starts_with("aten2onnx-")).cloned().collect()
 }
 

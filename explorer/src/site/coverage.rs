@@ -9,7 +9,7 @@ use minijinja::Value;
 use super::parts::{self, Strip};
 use super::{Head, Site, operators, urls};
 use crate::facts::{Facts, Level};
-use aten2onnx_opmap::tree::is_fusion;
+use aten2onnx_onnx::schema::pattern::is_fusion;
 
 /// Adds all of them.
 pub fn add(site: &mut Site<'_>) -> Result<()> {

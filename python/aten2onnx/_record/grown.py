@@ -40,17 +40,18 @@ class Grown(Long):
 
     def row_of(self, element: Any) -> Any:
         """An element as a tensor that the others are joined with."""
-        if self.kind is torch.Tensor:
-            if not isinstance(element, torch.Tensor) or element.dtype != self.rows.dtype:
-                raise self.other()
-            return element.unsqueeze(0)
-        if self.kind is Array:
-            if not isinstance(element, Array) or element.tensor.dtype != self.rows.dtype:
-                raise self.other()
-            return element.tensor.unsqueeze(0)
-        if not is_of(element, self.kind):
+        tensor = self.tensor_of(element)
+        if tensor is None or tensor.dtype != self.rows.dtype:
             raise self.other()
-        return torch.scalar_tensor(element, dtype=DTYPES[self.kind]).unsqueeze(0)
+        return tensor.unsqueeze(0)
+
+    def tensor_of(self, element: Any) -> Any:
+        """An element as a tensor; None for one of another kind."""
+        if self.kind is Array:
+            return element.tensor if isinstance(element, Array) else None
+        if self.kind is torch.Tensor:
+            return element if isinstance(element, torch.Tensor) else None
+        return torch.scalar_tensor(element, dtype=DTYPES[self.kind]) if is_of(element, self.kind) else None
 
     @property
     def count(self) -> Any:  # type: ignore[override]

@@ -9,9 +9,10 @@ mod runtime;
 
 use std::collections::BTreeSet;
 
+use aten2onnx_onnx::schema::pattern::is_fusion;
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::syntax::ast::Fuse;
-use aten2onnx_opmap::tree::{AVOIDED, Example, Target, is_fusion, is_replaced};
+use aten2onnx_opmap::tree::{AVOIDED, Example, Target, is_replaced};
 
 pub use build::{
     Built, Lacks, Observed, Outcome, Typed, build, graph, lowerings, observe, reference_opset, traced, types,

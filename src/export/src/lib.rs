@@ -14,6 +14,7 @@ pub mod inspect_onnx;
 pub mod many;
 mod modules;
 mod naming;
+mod narrowing;
 mod operators;
 #[cfg(feature = "inspect")]
 pub mod quantized;
@@ -27,7 +28,6 @@ use aten2onnx_onnx::graph::{Graph, Value};
 use aten2onnx_onnx::{Exported, Functions, ModelOptions, Summary};
 
 use aten2onnx_options::{DimName, Options};
-use aten2onnx_precision::narrow;
 use aten2onnx_prepare::{Keep, prepare};
 use aten2onnx_program::Program;
 use aten2onnx_translate::{fallback_note, translate};
@@ -60,7 +60,7 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
     let source = PathBuf::from(&program.source);
     program.notes.extend(fallback_note(&program, options, opset));
     let advice = options.output.target.and_then(|target| target.advice(fixed::symbols(&program).iter()));
-    let request = options.output.precision.request(options.output.external_data, options.output.target)?;
+    let request = narrowing::request(&options.output)?;
     let mut graph = translate(&program, options).map_err(|mut error| {
         if error.help.is_none() && error.kind == Kind::Unsupported {
             error.help = advice.clone();
@@ -69,7 +69,9 @@ pub fn export_program(mut program: Program, options: &Options) -> Result<Exporte
     })?;
     program.notes.append(&mut graph.quantized);
     if let Some(request) = request {
-        program.notes.extend(narrow(&mut graph, &request).map_err(|error| error.at(program.source.clone()))?);
+        program
+            .notes
+            .extend(narrowing::narrow(&mut graph, &request).map_err(|error| error.at(program.source.clone()))?);
     }
     if let Some(target) = options.output.target {
         target.check_values(&graph).map_err(|error| error.at(program.source.clone()))?;

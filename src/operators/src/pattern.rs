@@ -106,3 +106,11 @@ impl Pattern {
         }
     }
 }
+
+/// The namespace of `fuse` rules.
+pub const FUSIONS: &str = "fuse";
+
+/// Whether a rule is a side of a `fuse`.
+pub fn is_fusion(rule: &str) -> bool {
+    rule.strip_prefix(FUSIONS).is_some_and(|rest| rest.starts_with("::"))
+}

@@ -1,9 +1,13 @@
 //! Half precision by option.
 
 use aten2onnx_core::dtype::Dtype;
+#[cfg(feature = "precision")]
 use aten2onnx_core::error::{Error, Result};
+#[cfg(feature = "precision")]
 use aten2onnx_onnx::ExternalData;
+#[cfg(feature = "precision")]
 use aten2onnx_onnx::targets::Target;
+#[cfg(feature = "precision")]
 use aten2onnx_precision::{Extent, Outside, Request};
 use serde::Deserialize;
 
@@ -49,6 +53,7 @@ impl Precision {
     }
 }
 
+#[cfg(feature = "precision")]
 impl PrecisionOptions {
     /// What is asked for, if anything is.
     ///

@@ -6,7 +6,11 @@ use std::sync::OnceLock;
 use aten2onnx_core::dtype::Dtype;
 use rustc_hash::FxHashMap;
 
+#[cfg(not(aten2onnx_single))]
 include!(concat!(env!("OUT_DIR"), "/effects.rs"));
+// An exporter for one opset has it beside its rules.
+#[cfg(aten2onnx_single)]
+include!(concat!(env!("ATEN2ONNX_FACTS"), "/effects.rs"));
 
 /// The facts about an operator, if there are any.
 pub fn operator(name: &str) -> Option<&'static Operator> {

@@ -8,7 +8,7 @@ use crate::level::Support;
 use crate::table::{CompiledRules, Rule};
 use aten2onnx_builder::{Args, Builder, Out};
 use aten2onnx_core::error::Result;
-use aten2onnx_opmap::tree::is_fusion;
+use aten2onnx_onnx::schema::pattern::is_fusion;
 
 /// The rules of an export. Those added last take precedence, then the earlier ones, then those of the build.
 ///

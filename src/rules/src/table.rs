@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use crate::interpret::parameters::{Param, call_args};
-use crate::interpret::{RuleFn, replacement};
+use crate::arguments::parameters::{Param, call_args};
+use crate::arguments::{RuleFn, replacement};
 use crate::level::Support;
 use aten2onnx_builder::{Args, Builder, LowerFn, Lowerings, NodeCall, Out};
 use aten2onnx_core::error::Result;
@@ -205,7 +205,7 @@ fn arm_of(line: &'static str) -> Arm {
 /// Imports of the generated tables.
 pub mod imports {
     pub use super::{CompiledRules, Fusions, Lines, Words};
-    pub use crate::interpret::parameters::{Default, Kind, Param, Shape, given, omitted, sized};
+    pub use crate::arguments::parameters::{Default, Kind, Param, Shape, given, omitted, sized};
 }
 
 /// The function of an operator at an opset in a sorted table.

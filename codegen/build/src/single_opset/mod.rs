@@ -11,12 +11,14 @@ mod wanted;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use aten2onnx_operators::pattern::is_fusion;
 use aten2onnx_opmap::Checked;
 use aten2onnx_opmap::coverage::Matrix;
-use aten2onnx_opmap::tree::{Function, Program, is_fusion, is_replaced};
+use aten2onnx_opmap::tree::{Function, Program, is_replaced};
 use aten2onnx_schemas::Schemas;
 
 use crate::emit::{Single, emit_single};
+use crate::generate::fact_files;
 pub use wanted::resolve;
 
 /// The rules of an exporter for one opset.
@@ -24,6 +26,8 @@ pub use wanted::resolve;
 pub struct Cut {
     /// The files in `src/` of their crate: name and text, sorted.
     pub files: Vec<(String, String)>,
+    /// The facts about PyTorch's operators, which are those of all: name and text.
+    pub facts: Vec<(String, String)>,
     /// The overloads that it supports, sorted.
     pub overloads: Vec<String>,
     /// How many overloads with a rule were left out.
@@ -68,7 +72,8 @@ pub fn generate(checked: &Checked, aim: &Aim<'_>, wanted: Option<&BTreeSet<Strin
     let (overloads, left_out): (Vec<String>, Vec<String>) = names.partition(|name| has(name));
     let single = Single { checked, program: &program, matrix: &matrix, opset, left_out: &left_out };
     let lowerings = program.lowers.iter().map(|lower| (lower.op.clone(), lower.before)).collect();
-    Ok(Cut { files: emit_single(&single)?.files, overloads, left_out: left_out.len(), lowerings })
+    let facts = fact_files(&checked.program, &checked.schemas);
+    Ok(Cut { files: emit_single(&single)?.files, facts, overloads, left_out: left_out.len(), lowerings })
 }
 
 /// The rules as they are at an opset, with only what is reached there.

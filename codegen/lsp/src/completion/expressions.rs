@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use aten2onnx_operators::pattern::is_fusion;
 use aten2onnx_opmap::syntax::scan::Kind;
-use aten2onnx_opmap::tree::{is_fusion, is_private, short_name};
+use aten2onnx_opmap::tree::{is_private, short_name};
 use aten2onnx_opmap::vocabulary::{builtin_calls, constant_names, dtype_names, element_types, reserved_words};
 use aten2onnx_schemas::operators::Values;
 use lsp_types::CompletionItemKind;

@@ -6,7 +6,8 @@ use aten2onnx_opmap::tree::{Builtin, Expr};
 use aten2onnx_opmap::types::Ty;
 
 use super::eval::Frame;
-use super::value::{FromVal, Val, mismatch};
+use crate::arguments::value::mismatch;
+use crate::arguments::{FromVal, Val};
 use crate::support;
 use aten2onnx_builder::Builder;
 use aten2onnx_core::error::{Error, Result};

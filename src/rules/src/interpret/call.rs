@@ -5,8 +5,8 @@ use aten2onnx_opmap::types::Ty;
 
 use super::MappingFiles;
 use super::eval::Frame;
-use super::parameters::{Kind, Shape, argument};
-use super::value::{CallArgs, Val};
+use crate::arguments::parameters::{Kind, Shape, argument};
+use crate::arguments::{CallArgs, Val};
 use aten2onnx_builder::{Args, Builder, NodeCall, Out};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::Value;

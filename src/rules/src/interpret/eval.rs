@@ -8,7 +8,8 @@ use aten2onnx_opmap::types::Ty;
 use aten2onnx_opmap::visit;
 
 use super::MappingFiles;
-use super::value::{FromVal, Val, mismatch};
+use crate::arguments::value::mismatch;
+use crate::arguments::{FromVal, Val};
 use crate::support;
 use aten2onnx_builder::{Builder, Scalar, ScalarOp};
 use aten2onnx_core::dtype::Dtype;

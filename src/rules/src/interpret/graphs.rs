@@ -1,12 +1,14 @@
 //! Graphs as values: closures with the names around them, and calls of graphs.
 
+use std::any::Any;
 use std::rc::Rc;
 
 use aten2onnx_opmap::tree::{ClosureParams, Expr, Item};
 use aten2onnx_opmap::types::Ty;
 
 use super::eval::Frame;
-use super::value::{FromVal, Val, mismatch};
+use crate::arguments::value::mismatch;
+use crate::arguments::{FromVal, Val};
 use aten2onnx_builder::{Builder, In};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::graph::{Attr, Value};
@@ -83,7 +85,8 @@ impl<'r> Frame<'r> {
         }
     }
 
-    fn run(&self, cx: &mut Builder, closure: &Closure, inputs: &[Value]) -> Result<Vec<Value>> {
+    fn run(&self, cx: &mut Builder, closure: &Rc<dyn Any>, inputs: &[Value]) -> Result<Vec<Value>> {
+        let closure: &Closure = closure.downcast_ref().ok_or_else(|| Error::internal("not a closure of a rule"))?;
         let mut frame = Frame::new(self.rules);
         frame.outputs = closure.outputs;
         for (name, value) in &closure.names {

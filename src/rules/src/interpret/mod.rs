@@ -1,7 +1,7 @@
 //! Rules at run time: checks mapping files like the built-in ones, and interprets the checked tree.
 //!
 //! The interpreter calls the same builder functions in the same order as the generated Rust, so both emit the same
-//! graph. Exports without mapping files use only its reader of arguments.
+//! graph. An exporter for one opset has none (`absent.rs`).
 
 mod builtins;
 mod call;
@@ -10,8 +10,6 @@ mod facts;
 mod graphs;
 mod load;
 mod node;
-#[doc(hidden)]
-pub mod parameters;
 mod tables;
 mod value;
 
@@ -25,22 +23,17 @@ use aten2onnx_opmap::tree::{Kind, Lower, Map, Program};
 use aten2onnx_opmap::{Checked, visit};
 use rustc_hash::FxHashSet;
 
+pub use crate::arguments::{CallArgs, ExternFn, FromVal, Val};
 pub use load::{built_in, built_in_files, of_build, use_facts};
-pub use value::{CallArgs, FromVal, Val};
 
 use self::tables::EXTERNS;
+use crate::arguments::replacement;
 use crate::level::Support;
 use aten2onnx_builder::{Args, Builder, Lowerings, NodeCall, Out};
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::facts::MIN_OPSET;
 use aten2onnx_onnx::graph::Value;
 use aten2onnx_onnx::schema::pattern::Fusion;
-
-/// An `extern fn` with the signature that the interpreter calls.
-pub type ExternFn = fn(&mut Builder, &mut CallArgs) -> Result<Val>;
-
-/// A compiled `map`: takes its arguments from those of a call.
-pub type RuleFn = fn(&mut Builder, &mut CallArgs) -> Result<Vec<Out>>;
 
 /// The number of the first branch of interpreted rules: those of compiled rules come before.
 pub const FIRST_ARM: u32 = 500_000;
@@ -290,14 +283,5 @@ impl Lowerings for MappingFiles {
     fn fuse(&self, rule: &str, cx: &mut Builder, args: &Args) -> Result<Value> {
         let outs = self.find(rule).map(|found| found.call(cx, args)).transpose()?;
         replacement(cx, rule, outs.as_deref())
-    }
-}
-
-/// The result of a `fuse` rule, if there is such a rule.
-pub(crate) fn replacement(cx: &Builder, rule: &str, outs: Option<&[Out]>) -> Result<Value> {
-    match outs {
-        Some([Out::Tensor(value)]) => Ok(*value),
-        Some(_) => Err(cx.fault(format!("`{rule}` does not return a tensor"))),
-        None => Err(cx.fault(format!("there is no rule `{rule}`"))),
     }
 }

@@ -5,7 +5,8 @@ use aten2onnx_opmap::source::Span;
 use aten2onnx_opmap::tree::{AttrForm, ClosureParams, Expr, Input, Kind, Node, Outputs, Stated};
 
 use super::eval::Frame;
-use super::value::{FromVal, Val, mismatch};
+use crate::arguments::value::mismatch;
+use crate::arguments::{FromVal, Val};
 use crate::support;
 use aten2onnx_builder::{Builder, In, OperatorForm, Scalar};
 use aten2onnx_core::dtype::Dtype;

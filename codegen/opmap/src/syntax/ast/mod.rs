@@ -289,7 +289,7 @@ pub struct Fuse {
 
 impl Fuse {
     /// The namespace of the rules that a `fuse` consists of.
-    pub const NAMESPACE: &'static str = "fuse";
+    pub const NAMESPACE: &'static str = aten2onnx_operators::pattern::FUSIONS;
     /// The overload of what is replaced.
     pub const BEFORE: &'static str = "before";
 

@@ -111,7 +111,7 @@ fn default_value(default: Default, kind: Kind) -> Val {
 }
 
 /// Reads one argument of a call.
-pub(super) fn argument(
+pub(crate) fn argument(
     cx: &mut Builder,
     args: &Args,
     name: &str,
