@@ -32,6 +32,8 @@ FUNCTIONS: dict[str, Any] = {
     "whole log": lambda n: math.floor(math.log(n, 2)) * 100 + int(math.log10(n)) * 10 + math.ceil(math.log2(n)),
     "log1p": lambda n: math.log1p(n) + math.log1p(n * 1e-18) * 1e18,
     "root": lambda n: math.isqrt(n) + math.hypot(n, 3) + math.pow(n, 0.25),
+    "quotient of one": lambda n: int(1 / n * 49 * n),
+    "quotient of one as a factor": lambda n: int(49 * (1.0 / n) * n),
     "fmod": lambda n: math.fmod(-n, 7) * 10 + math.fmod(n, -4),
     "copysign": lambda n: math.copysign(n, -0.0) + math.copysign(3, n - 8),
     "comb": lambda n: math.comb(n, 2) + math.comb(n, 3) / 7,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -370,11 +370,23 @@ def operand(value: Any) -> Any:
     return value if number is None else number.operand()
 
 
+def numbers_in(number: Any) -> Iterator[Number]:
+    """The different numbers that a number is computed from, itself included, in the order in which Python reads them."""
+    seen: set[int] = set()
+    waiting = [number]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Number) and id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            waiting += reversed(one.operands)
+
+
 def is_of_turn(number: Any) -> bool:
     """Whether the number of a turn of a loop is in a number."""
-    return isinstance(number, Number) and (number.operands[0].is_turn if number.function == "item" else any(map(is_of_turn, number.operands)))
+    return any(one.function == "item" and one.operands[0].is_turn for one in numbers_in(number))
 
 
 def is_from_data(number: Any) -> bool:
     """Whether an element of a tensor is in a number."""
-    return isinstance(number, Number) and (number.function == "item" or any(map(is_from_data, number.operands)))
+    return any(one.function == "item" for one in numbers_in(number))

@@ -19,7 +19,7 @@ from .filled import fill_mask, is_empty_mask
 from .intervals import decided
 from .layouts import ERROR, add_questions, note_identity
 from .loops import CHOSEN, Loops
-from .numbers import Number, is_from_data, is_of_turn, number_of, plain, symbolic
+from .numbers import Number, is_from_data, is_of_turn, number_of, numbers_in, plain, symbolic
 from .places import Line, Modules, frame_of_model, is_asked_by_model, is_branch_of_torch, line_of_model, only_stops
 from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar_value, sizes_of, symbolic_item
 from .turns import NoBothSides, Turns, is_loop, is_unpacked, key_of
@@ -629,11 +629,7 @@ class _Seen:
 
 def _reads(number: Any, keys: set[int]) -> bool:
     """Whether an element with one of these keys is in a number."""
-    if not isinstance(number, Number):
-        return False
-    if number.function == "item":
-        return number.operands[0].key in keys
-    return any(_reads(operand, keys) for operand in number.operands)
+    return any(one.function == "item" and one.operands[0].key in keys for one in numbers_in(number))
 
 
 def _actual(tensor: torch.Tensor) -> torch.Tensor:
