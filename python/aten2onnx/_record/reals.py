@@ -128,6 +128,7 @@ _OF_MATH: dict[str, Callable[..., Any]] = {
     "log1p": _log1p,
     "isqrt": _whole_root,
     "fmod": _fmod,
+    "fabs": lambda x: _float(abs(x)),
     "hypot": _hypot,
     "copysign": _copysign,
     "comb": _comb,
@@ -250,7 +251,39 @@ def _comparison(real: Any, apply: Callable[[Any, Any], bool]) -> Any:
 
 def _with_integers(real: Any) -> Any:
     """A function of a number that remembers and another one, which may be of a class of integers, or a boolean that remembers."""
-    return lambda self, other: real(self, int(other) if isinstance(other, int) and type(other) is not bool else _counted(other))
+    return lambda self, other: real(self, _integer_of(other))
+
+
+def _integer_of(other: Any) -> Any:
+    return int(other) if isinstance(other, int) and type(other) is not bool else _counted(other)
+
+
+def _quotient(real: Any, is_second: bool) -> Any:
+    """`//` of numbers. Python takes the remainder from a real number first: `6 // 0.1` is 59, and PyTorch's numbers say 60."""
+
+    def computed(self: Any, other: Any) -> Any:
+        other = _integer_of(other)
+        if not any(isinstance(one, (float, torch.SymFloat)) for one in (self, other)):
+            return real(self, other)
+        return _real_quotient(*((other, self) if is_second else (self, other)))
+
+    return computed
+
+
+def _real_quotient(a: Any, b: Any) -> Any:
+    near = (a - a % b) / b  # a whole number, but for a rounding
+    down = _floor(near)
+    return _float(_chosen(near - down > 0.5, down + 1, down))
+
+
+def power(base: Any, exponent: Any, modulus: Any = None) -> Any:
+    """`pow`. Python asks only a first number that is one of PyTorch's for a power with a modulus."""
+    if modulus is None or not any(isinstance(one, _SYMBOLIC) for one in (base, exponent, modulus)):
+        return pow(base, exponent) if modulus is None else pow(base, exponent, modulus)
+    found = number_of(exponent)
+    if not (found.is_natural() if found is not None else exponent >= 0):
+        return pow(int(base), int(exponent), int(modulus))  # an inverse of the modulus
+    return base**exponent % modulus
 
 
 def _counted(value: Any) -> Any:
@@ -295,6 +328,7 @@ _COMPARISONS = {
 }
 for _kind, _methods in _COMPARISONS.items():
     _methods.update({name: _with_integers(getattr(_kind, name)) for name in _OF_TWO if name in vars(_kind)})
+    _methods.update({name: _quotient(getattr(_kind, name), name == "__rfloordiv__") for name in ("__floordiv__", "__rfloordiv__") if name in vars(_kind)})
 _OF_BOOLS = "add sub mul truediv floordiv mod pow lshift rshift".split()
 _METHODS: dict[Any, dict[str, Any]] = {
     torch.SymBool: {
@@ -326,4 +360,4 @@ def methods_of_numbers() -> AbstractContextManager[None]:
     return methods_given((kind, name, method) for given in (_METHODS, _COMPARISONS) for kind, methods in given.items() for name, method in methods.items())
 
 
-__all__ = ["methods_of_numbers", "of_math", "rounded"]
+__all__ = ["methods_of_numbers", "of_math", "power", "rounded"]
