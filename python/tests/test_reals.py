@@ -40,6 +40,8 @@ FUNCTIONS: dict[str, Any] = {
     "fmod": lambda n: math.fmod(-n, 7) * 10 + math.fmod(n, -4),
     "copysign": lambda n: math.copysign(n, -0.0) + math.copysign(3, n - 8),
     "comb": lambda n: math.comb(n, 2) + math.comb(n, 3) / 7,
+    "few values": lambda n: math.factorial(n % 7) + math.perm(n, 2) / 7 + math.perm(n % 9, n % 4) + math.comb(n % 11, n % 5) + math.comb(n, 3),
+    "divisors": lambda n: math.gcd(n, n // 2 + 3) + math.lcm(n, n + 2, 4) / 7 + math.gcd(n, 2 * n, 36) + math.gcd(0, n),
     "angles": lambda n: math.degrees(n) + math.radians(n),
 }
 

@@ -7,12 +7,13 @@ import numbers
 import operator
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import reduce
 from typing import Any
 
 import torch
 
 from .methods import methods_given
-from .numbers import number_of, symbolic
+from .numbers import Number, number_of, symbolic
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
@@ -78,20 +79,55 @@ def _copysign(x: Any, y: Any) -> Any:
     return _chosen(y < 0, -size, size)
 
 
-def _comb(n: Any, k: Any) -> Any:
-    if not isinstance(k, int) or not 0 <= k <= 4:
-        return math.comb(n, k)
-    chosen = 1
+def _perm(n: Any, k: Any = None) -> Any:
+    if k is None:
+        return _factorial(n)
+    if not isinstance(k, int):
+        return _of_few(k, 0, _MOST_OF_FEW, lambda known: _perm(n, known), lambda: math.perm(n, int(k)))
+    if not 0 <= k <= _MOST_OF_FEW:
+        return math.perm(n, k)
+    found: Any = 1
     for less in range(k):
-        chosen = chosen * (n - less)
-    return chosen // math.factorial(k)
+        found = found * (n - less)
+    return found if k == 0 else _chosen(n < k, 0, found)
+
+
+def _comb(n: Any, k: Any) -> Any:
+    if not isinstance(k, int):
+        return _of_few(k, 0, _MOST_OF_FEW, lambda known: _comb(n, known), lambda: math.comb(n, int(k)))
+    return _perm(n, k) // math.factorial(k) if 0 <= k <= _MOST_OF_FEW else math.comb(n, k)
+
+
+def _factorial(n: Any) -> Any:
+    """No other factorial has 64 bits. That a number is no larger is a condition."""
+    from .wide import asked_at_most
+
+    number = number_of(n)
+    if number is None or not number.is_int() or not number.is_natural():
+        return math.factorial(n)
+    asked_at_most(number, _LARGEST_FACTORIAL)
+    return _of_few(n, 0, _LARGEST_FACTORIAL, math.factorial, None)
+
+
+def _of_few(number: Any, low: int, high: int, of: Callable[[int], Any], other: Any) -> Any:
+    """A function of a number with few values: each is computed, and one is chosen. `other` has it where the number may have more values."""
+    from .intervals import interval
+
+    found = interval(number_of(number), Number.range_of, {}) if number_of(number) is not None else (None, None)
+    if other is not None and (None in found or found[0] < low or found[1] > high):
+        return other()
+    first, last = max(low, found[0] or 0), high if found[1] is None else min(high, found[1])
+    chosen = of(last)
+    for known in range(last - 1, first - 1, -1):
+        chosen = _chosen(number == known, of(known), chosen)
+    return chosen
 
 
 def _gcd(*numbers: Any) -> Any:
-    """The greatest common divisor of numbers of which at least one is known: the greatest of its divisors that divides the others."""
+    """The greatest common divisor: the greatest of the divisors of a known one that divides the others. Where none is known, an operator of PyTorch finds it."""
     known = math.gcd(*(number for number in numbers if isinstance(number, int)))
     if not 0 < known <= _MOST:
-        return math.gcd(*numbers)
+        return reduce(_gcd_of_tensors, numbers)
     found: Any = 1
     for divisor in (number for number in range(2, known + 1) if known % number == 0):
         rests = sum(number % divisor for number in numbers if not isinstance(number, int))
@@ -99,11 +135,16 @@ def _gcd(*numbers: Any) -> Any:
     return found
 
 
+def _gcd_of_tensors(one: Any, other: Any) -> Any:
+    return torch.gcd(*(torch.scalar_tensor(number, dtype=torch.int64) for number in (one, other))).item()
+
+
 def _lcm(*numbers: Any) -> Any:
-    if len(numbers) != 2:
-        return math.lcm(*numbers)
-    divisor = _gcd(*numbers)
-    return abs(numbers[0] * numbers[1]) // divisor
+    return reduce(_lcm_of_two, numbers)
+
+
+def _lcm_of_two(one: Any, other: Any) -> Any:
+    return abs(one * other) // torch.sym_max(_gcd(one, other), 1)
 
 
 def _remainder(x: Any, y: Any) -> Any:
@@ -121,6 +162,9 @@ def _modf(x: Any) -> tuple[Any, Any]:
 
 #: No number has the divisors of a larger one in a file.
 _MOST = 4096
+#: Where a number has no more values than up to this, a function of it is computed for each.
+_MOST_OF_FEW = 8
+_LARGEST_FACTORIAL = 20
 #: Functions of `math`, by name.
 _OF_MATH: dict[str, Callable[..., Any]] = {
     "log": _log,
@@ -132,6 +176,8 @@ _OF_MATH: dict[str, Callable[..., Any]] = {
     "hypot": _hypot,
     "copysign": _copysign,
     "comb": _comb,
+    "perm": _perm,
+    "factorial": _factorial,
     "gcd": _gcd,
     "lcm": _lcm,
     "remainder": _remainder,

@@ -216,6 +216,11 @@ def _asked(number: Number, most: int) -> None:
         raise Overflowed(_TOO_WIDE)
 
 
+def asked_at_most(number: Number, most: int) -> None:
+    """Asks that a number is no larger, unless its range says so: what is computed of a larger one needs more bits than a file has."""
+    _asked(number, most)
+
+
 def _note_turn() -> bool:
     """Notes the line that is running, if it is in a turn of a loop; whether it is."""
     from .recorder import Recorder
