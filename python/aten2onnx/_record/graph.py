@@ -171,7 +171,7 @@ class _Builder:
         self.from_data: list[str] = []
         #: The numbers of the program that compare others.
         self.compared: list[Number] = []
-        self.line: str | None = None
+        self.line: Any = None  # of the call that is written
         self.keys: dict[int, Any] = {}  # of numbers, as `name_of` keeps them
         self.read_bodies: set[Body] = set()
         #: The positions of the calls in bodies that nobody reads.

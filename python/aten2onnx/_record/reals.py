@@ -113,10 +113,10 @@ def _of_few(number: Any, low: int, high: int, of: Callable[[int], Any], other: A
     """A function of a number with few values: each is computed, and one is chosen. `other` has it where the number may have more values."""
     from .intervals import interval
 
-    found = interval(number_of(number), Number.range_of, {}) if number_of(number) is not None else (None, None)
-    if other is not None and (None in found or found[0] < low or found[1] > high):
+    least, most = interval(number_of(number), Number.range_of, {}) if number_of(number) is not None else (None, None)
+    if other is not None and (least is None or most is None or least < low or most > high):
         return other()
-    first, last = max(low, found[0] or 0), high if found[1] is None else min(high, found[1])
+    first, last = max(low, least or 0), high if most is None else min(high, most)
     chosen = of(last)
     for known in range(last - 1, first - 1, -1):
         chosen = _chosen(number == known, of(known), chosen)

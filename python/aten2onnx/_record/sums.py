@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .numbers import Number, plain
 from .expressions import Name
+from .numbers import Number, plain
 from .turns import key_of
 
 #: How many times each number is in a sum. A plain number is so many times 1.
