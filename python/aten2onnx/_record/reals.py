@@ -89,7 +89,7 @@ def _perm(n: Any, k: Any = None) -> Any:
     found: Any = 1
     for less in range(k):
         found = found * (n - less)
-    return found if k == 0 else _chosen(n < k, 0, found)
+    return found
 
 
 def _comb(n: Any, k: Any) -> Any:
