@@ -32,9 +32,16 @@ FUNCTIONS: dict[str, Any] = {
     "whole log": lambda n: math.floor(math.log(n, 2)) * 100 + int(math.log10(n)) * 10 + math.ceil(math.log2(n)),
     "log1p": lambda n: math.log1p(n) + math.log1p(n * 1e-18) * 1e18,
     "root": lambda n: math.isqrt(n) + math.hypot(n, 3) + math.pow(n, 0.25),
+    "quotient of one": lambda n: int(1 / n * 49 * n),
+    "quotient of one as a factor": lambda n: int(49 * (1.0 / n) * n),
+    "real quotient rounded down": lambda n: n // 0.1 + -n // 0.3 + (n * 0.1) // 0.1 + 7 // (n / 10) + divmod(n, 0.1)[0] + n // -0.7,
+    "power of a remainder": lambda n: pow(n, 2, 7) + pow(n, 3, 5) * 10 + pow(2, n % 5, 3),
+    "fabs": lambda n: math.fabs(7 - n) + math.fabs(n / 3),
     "fmod": lambda n: math.fmod(-n, 7) * 10 + math.fmod(n, -4),
     "copysign": lambda n: math.copysign(n, -0.0) + math.copysign(3, n - 8),
     "comb": lambda n: math.comb(n, 2) + math.comb(n, 3) / 7,
+    "few values": lambda n: math.factorial(n % 7) + math.perm(n, 2) / 7 + math.perm(n % 9, n % 4) + math.comb(n % 11, n % 5) + math.comb(n, 3),
+    "divisors": lambda n: math.gcd(n, n // 2 + 3) + math.lcm(n, n + 2, 4) / 7 + math.gcd(n, 2 * n, 36) + math.gcd(0, n),
     "angles": lambda n: math.degrees(n) + math.radians(n),
 }
 

@@ -8,6 +8,7 @@ from typing import Any, Union
 
 import torch
 
+from .expressions import changed_number
 from .numbers import Number
 from .recorder import Call, Question
 from .references import values_in
@@ -154,17 +155,20 @@ def written_by(call: Call) -> list[Value]:
 
 def replaced(reference: Any, change: Any, change_other: Any = None) -> Any:
     """A reference with `change(value)` in place of each value, and `change_other(x)` in place of all that is no value, number or container."""
-    if isinstance(reference, Value):
-        return change(reference)
-    if isinstance(reference, Number):
-        operands = tuple(replaced(operand, change, change_other) for operand in reference.operands)
-        same = all(a is b for a, b in zip(operands, reference.operands))
-        return reference if same else Number(reference.value, reference.function, operands, reference.ask)
-    if isinstance(reference, (list, tuple)):
-        return type(reference)(replaced(item, change, change_other) for item in reference)
-    if isinstance(reference, dict):
-        return {name: replaced(item, change, change_other) for name, item in reference.items()}
-    return reference if change_other is None else change_other(reference)
+    known: dict[int, Any] = {}
+
+    def new(old: Any) -> Any:
+        if isinstance(old, Value):
+            return change(old)
+        if isinstance(old, Number):
+            return changed_number(old, new, known)
+        if isinstance(old, (list, tuple)):
+            return type(old)(map(new, old))
+        if isinstance(old, dict):
+            return {name: new(item) for name, item in old.items()}
+        return old if change_other is None else change_other(old)
+
+    return new(reference)
 
 
 def with_values(item: Item, change: Any) -> Item:

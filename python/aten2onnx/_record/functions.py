@@ -18,6 +18,7 @@ from .grown import Grown
 from .hashed import hash_of, hash_of_bool
 from .long import Long
 from .loops import Walkable
+from .mixed import check_elements
 from .numbers import number_of
 from .picked import module_at
 from .places import line_of_model
@@ -219,6 +220,8 @@ def _tensor(data: Any, *args: Any, **kwargs: Any) -> Any:
     dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
     if kwargs:
         return NotImplemented
+    if dtype is None:
+        check_elements(data)
     found = data.tensor() if isinstance(data, Numbers) else _stacked(data, device)
     return found if dtype is None or dtype == found.dtype else found.to(dtype)
 

@@ -26,14 +26,16 @@ from torch.export.graph_signature import (
     TensorArgument,
 )
 
+from .expressions import name_of
 from .fakes import is_unknown
-from .numbers import Number, is_from_data, number_of
+from .numbers import Number, is_from_data, number_of, operand_number
 from .nested import BEGIN, END, Body, Mark
 from .recorder import Call, Recorder, Unrecorded, decides_sizes
 from .references import is_kept, is_read, note_reads, note_sources, sizes_by_name, values_in
 from .runs import Arguments, Axis, Run
 from .scopes import Scope, graph_module, lift_alike
 from .tensors import Value, named_tensors
+from .turns import key_of_operand
 
 aten = torch.ops.aten
 
@@ -169,6 +171,8 @@ class _Builder:
         self.from_data: list[str] = []
         #: The numbers of the program that compare others.
         self.compared: list[Number] = []
+        self.line: Any = None  # of the call that is written
+        self.keys: dict[int, Any] = {}  # of numbers, as `name_of` keeps them
         self.read_bodies: set[Body] = set()
         #: The positions of the calls in bodies that nobody reads.
         self.unread: list[range] = []
@@ -315,7 +319,7 @@ class _Builder:
             if -1 in axes:
                 number = Number(self.runs[0].leaves[index], "input", (name,), self.recorder.ask)
                 node.meta["val"] = torch.SymInt(Symbol(node.name, number))
-                self.numbers[("input", name)] = node
+                self.numbers[self._key(number)] = node
                 self.specs.append(InputSpec(InputKind.USER_INPUT, SymIntArgument(name=node.name), None))
                 sizes[node.name] = [(axes[-1].factor, axes[-1].symbol, axes[-1].offset)]
             else:
@@ -371,6 +375,7 @@ class _Builder:
 
     def _call(self, call: Call) -> None:
         is_nested = isinstance(call.function, torch._ops.HigherOrderOperator)
+        self.line = call.line
         args = self._nested(call.args) if is_nested else tuple(self._argument(arg) for arg in call.args)
         kwargs = {name: self._argument(arg) for name, arg in call.kwargs.items()}
         name = call.function.name() if is_nested else call.function._schema.name.partition("::")[2]
@@ -413,17 +418,20 @@ class _Builder:
         """The node of a number. Equal expressions have one."""
         if not isinstance(number, Number):
             return number
-        key = _key(number)
+        key = self._key(number)
         found = self.numbers.get(key)
         if found is None:
             found = self.numbers[key] = self._new_number(number)
         return found
 
+    def _key(self, number: Any) -> Any:
+        return name_of(number, key_of_operand, self.keys)
+
     def _new_number(self, number: Number) -> Any:
         if number.function == "item" and number.operands[0].node.graph is self.graph:
             return number.operands[0].node
         if number.function in ("item", "input"):  # in a body, from outside
-            node = self.scope.lift(_key(number), number, "outer", None)
+            node = self.scope.lift(self._key(number), number, "outer", None)
             node.meta["val"] = _symbolic(node.name, number)
             return node
         if number.function == "size":
@@ -435,7 +443,9 @@ class _Builder:
                 raise Unrecorded(f"the function `{number.function}` of a size")
             if number.function in _COMPARED or number.function in ("sym_max", "sym_min"):
                 self.compared.append(number)
-            node = self.graph.call_function(function, tuple(self._number(operand) for operand in number.operands))
+            node = self.graph.call_function(function, tuple(self._number(operand) for operand in _as_kept(number)))
+        if self.line is not None:
+            node.meta["stack_trace"] = f"  {self.line}"  # of the call that takes the number
         node.meta["val"] = _symbolic(node.name, number)
         return node
 
@@ -464,7 +474,7 @@ class _Builder:
                 continue
             if any(question.calls in positions for positions in self.unread):
                 continue
-            key = (_key(question.number), question.answer, question.line, question.is_plain, question.is_caught, tuple((_key(number), side) for number, side in question.sides))
+            key = (self._key(question.number), question.answer, question.line, question.is_plain, question.is_caught, tuple((self._key(number), side) for number, side in question.sides))
             if key in seen:
                 continue
             seen.add(key)
@@ -517,14 +527,15 @@ class _Builder:
         return sizes
 
 
+def _as_kept(number: Number) -> tuple[Any, ...]:
+    """The operands of a number in a form that a file keeps. ONNX Runtime 1.31 rewrites `1 / a * b` as `b / a`, which is rounded otherwise: `-1 / -a` is the same number, and stays."""
+    if number.function != "truediv" or isinstance(number.operands[0], Number) or number.operands[0] != 1:
+        return number.operands
+    return -1.0, operand_number(number.operands[1], number.ask).counted()._unary("neg", operator.neg)
+
+
 def _times(size: Any, count: int) -> Any:
     return size._binary("mul", count, operator.mul).operand() if isinstance(size, Number) else size * count
-
-
-def _key(number: Any) -> Any:
-    if isinstance(number, Number):
-        return (number.function, *map(_key, number.operands))
-    return ("value", number.key) if isinstance(number, Value) else number
 
 
 def _number_in(value: Value) -> Number:

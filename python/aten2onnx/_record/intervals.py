@@ -59,7 +59,7 @@ def _compared(function: str, one: Interval, other: Interval, is_same: bool) -> b
 def interval(number: Any, size: Callable[[Any, int], Interval], seen: dict[int, Interval]) -> Interval:
     """The range of a number: of whole numbers, and of real ones that are made of them."""
     if not isinstance(number, Number):
-        return (number, number) if type(number) is int else _ANY
+        return (number, number) if type(number) in (int, float) else _ANY
     found = seen.get(id(number))
     if found is None:
         found = seen[id(number)] = _of_function(number, size, seen)

@@ -9,6 +9,7 @@ import torch
 from .align import FAR, Alignment, Unlike, kind_of, zipped
 from .branches import Ask, If, Item, Path, Step, Turn, made_by, made_in, replaced, with_values, written_by
 from .loops import LEAVE, LOOP, TURN
+from .expressions import name_of
 from .numbers import Number
 from .recorder import Call, Question, Recorder, Unrecorded
 from .references import values_in
@@ -24,6 +25,8 @@ class Merger:
     def __init__(self) -> None:
         self._same: dict[int, Value] = {}
         self._kept: list[Any] = []
+        #: Of numbers, as `name_of` keeps them, until two values are found to be the same.
+        self._names: dict[int, Any] = {}
         self._sources: dict[Any, Value] = {}
         #: The tensors of constants, and the calls that make values.
         self.constants: dict[int, torch.Tensor] = {}
@@ -45,6 +48,7 @@ class Merger:
         one, other = self.canon(one), self.canon(other)
         if one is not other:
             self._same[id(one)] = other
+            self._names.clear()
             self._kept.append(one)
 
     def root(self, value: Value) -> Value:
@@ -59,7 +63,7 @@ class Merger:
         if isinstance(reference, Value):
             return id(self.canon(reference))
         if isinstance(reference, Number):
-            return (reference.function, *map(self.name, reference.operands))
+            return name_of(reference, self.name, self._names)
         return (type(reference), repr(reference))
 
     def is_same(self, a: Any, b: Any) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -23,7 +23,7 @@ class Number:
     Sources are ("size", value, axis), ("item", value) and ("input", name).
     """
 
-    __slots__ = ("ask", "function", "node", "operands", "value", "width")
+    __slots__ = ("ask", "function", "is_mixed", "node", "operands", "value", "width")
 
     #: The least and the largest size of a dimension of a value, in the run that is made.
     range_of: Callable[[Any, int], tuple[int | None, int | None]] = staticmethod(lambda value, axis: (0, None))
@@ -33,6 +33,7 @@ class Number:
         self.function = function
         self.operands = operands
         self.ask = ask
+        self.is_mixed = False  # whether Python has an integer at some inputs, and a real number at others (`mixed.py`)
         self.node: Any = None  # what the graph makes of it
         self.width: Any = None  # so many bits it needs (`wide.py`); None if that was not asked
 
@@ -216,7 +217,9 @@ class Number:
         return down._binary("add", up, operator.add)
 
     def sym_float(self) -> Number:
-        return self if self.is_float() else self._unary("sym_float", float)
+        from .mixed import is_mixed
+
+        return self if self.is_float() and not is_mixed(self) else self._unary("sym_float", float)
 
     def sym_max(self, other: Any) -> Number:
         return self._binary("sym_max", other, max)
@@ -370,11 +373,23 @@ def operand(value: Any) -> Any:
     return value if number is None else number.operand()
 
 
+def numbers_in(number: Any) -> Iterator[Number]:
+    """The different numbers that a number is computed from, itself included, in the order in which Python reads them."""
+    seen: set[int] = set()
+    waiting = [number]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Number) and id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            waiting += reversed(one.operands)
+
+
 def is_of_turn(number: Any) -> bool:
     """Whether the number of a turn of a loop is in a number."""
-    return isinstance(number, Number) and (number.operands[0].is_turn if number.function == "item" else any(map(is_of_turn, number.operands)))
+    return any(one.function == "item" and one.operands[0].is_turn for one in numbers_in(number))
 
 
 def is_from_data(number: Any) -> bool:
     """Whether an element of a tensor is in a number."""
-    return isinstance(number, Number) and (number.function == "item" or any(map(is_from_data, number.operands)))
+    return any(one.function == "item" for one in numbers_in(number))

@@ -20,6 +20,7 @@ from .arrays import Array, Elements, tensor_in, without_arrays
 from .kinds import Kind
 from .long import Long
 from .loops import Walkable
+from .mixed import check_class
 from .numbers import number_of
 from .places import line_of_model
 from .recorder import Recorder, Unrecorded
@@ -130,6 +131,7 @@ def _tensor_of(values: Any) -> torch.Tensor:
     number = number_of(values)
     if number is None:
         return torch.as_tensor(numpy.asarray(values))
+    check_class(values)
     return torch.scalar_tensor(values, dtype=torch.bool if number.is_bool() else torch.int64 if number.is_int() else torch.float64)
 
 

@@ -7,12 +7,13 @@ import numbers
 import operator
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import reduce
 from typing import Any
 
 import torch
 
 from .methods import methods_given
-from .numbers import number_of, symbolic
+from .numbers import Number, number_of, symbolic
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
@@ -78,20 +79,55 @@ def _copysign(x: Any, y: Any) -> Any:
     return _chosen(y < 0, -size, size)
 
 
-def _comb(n: Any, k: Any) -> Any:
-    if not isinstance(k, int) or not 0 <= k <= 4:
-        return math.comb(n, k)
-    chosen = 1
+def _perm(n: Any, k: Any = None) -> Any:
+    if k is None:
+        return _factorial(n)
+    if not isinstance(k, int):
+        return _of_few(k, 0, _MOST_OF_FEW, lambda known: _perm(n, known), lambda: math.perm(n, int(k)))
+    if not 0 <= k <= _MOST_OF_FEW:
+        return math.perm(n, k)
+    found: Any = 1
     for less in range(k):
-        chosen = chosen * (n - less)
-    return chosen // math.factorial(k)
+        found = found * (n - less)
+    return found
+
+
+def _comb(n: Any, k: Any) -> Any:
+    if not isinstance(k, int):
+        return _of_few(k, 0, _MOST_OF_FEW, lambda known: _comb(n, known), lambda: math.comb(n, int(k)))
+    return _perm(n, k) // math.factorial(k) if 0 <= k <= _MOST_OF_FEW else math.comb(n, k)
+
+
+def _factorial(n: Any) -> Any:
+    """No other factorial has 64 bits. That a number is no larger is a condition."""
+    from .wide import asked_at_most
+
+    number = number_of(n)
+    if number is None or not number.is_int() or not number.is_natural():
+        return math.factorial(n)
+    asked_at_most(number, _LARGEST_FACTORIAL)
+    return _of_few(n, 0, _LARGEST_FACTORIAL, math.factorial, None)
+
+
+def _of_few(number: Any, low: int, high: int, of: Callable[[int], Any], other: Any) -> Any:
+    """A function of a number with few values: each is computed, and one is chosen. `other` has it where the number may have more values."""
+    from .intervals import interval
+
+    least, most = interval(number_of(number), Number.range_of, {}) if number_of(number) is not None else (None, None)
+    if other is not None and (least is None or most is None or least < low or most > high):
+        return other()
+    first, last = max(low, least or 0), high if most is None else min(high, most)
+    chosen = of(last)
+    for known in range(last - 1, first - 1, -1):
+        chosen = _chosen(number == known, of(known), chosen)
+    return chosen
 
 
 def _gcd(*numbers: Any) -> Any:
-    """The greatest common divisor of numbers of which at least one is known: the greatest of its divisors that divides the others."""
+    """The greatest common divisor: the greatest of the divisors of a known one that divides the others. Where none is known, an operator of PyTorch finds it."""
     known = math.gcd(*(number for number in numbers if isinstance(number, int)))
     if not 0 < known <= _MOST:
-        return math.gcd(*numbers)
+        return reduce(_gcd_of_tensors, numbers)
     found: Any = 1
     for divisor in (number for number in range(2, known + 1) if known % number == 0):
         rests = sum(number % divisor for number in numbers if not isinstance(number, int))
@@ -99,11 +135,16 @@ def _gcd(*numbers: Any) -> Any:
     return found
 
 
+def _gcd_of_tensors(one: Any, other: Any) -> Any:
+    return torch.gcd(*(torch.scalar_tensor(number, dtype=torch.int64) for number in (one, other))).item()
+
+
 def _lcm(*numbers: Any) -> Any:
-    if len(numbers) != 2:
-        return math.lcm(*numbers)
-    divisor = _gcd(*numbers)
-    return abs(numbers[0] * numbers[1]) // divisor
+    return reduce(_lcm_of_two, numbers)
+
+
+def _lcm_of_two(one: Any, other: Any) -> Any:
+    return abs(one * other) // torch.sym_max(_gcd(one, other), 1)
 
 
 def _remainder(x: Any, y: Any) -> Any:
@@ -121,6 +162,9 @@ def _modf(x: Any) -> tuple[Any, Any]:
 
 #: No number has the divisors of a larger one in a file.
 _MOST = 4096
+#: Where a number has no more values than up to this, a function of it is computed for each.
+_MOST_OF_FEW = 8
+_LARGEST_FACTORIAL = 20
 #: Functions of `math`, by name.
 _OF_MATH: dict[str, Callable[..., Any]] = {
     "log": _log,
@@ -128,9 +172,12 @@ _OF_MATH: dict[str, Callable[..., Any]] = {
     "log1p": _log1p,
     "isqrt": _whole_root,
     "fmod": _fmod,
+    "fabs": lambda x: _float(abs(x)),
     "hypot": _hypot,
     "copysign": _copysign,
     "comb": _comb,
+    "perm": _perm,
+    "factorial": _factorial,
     "gcd": _gcd,
     "lcm": _lcm,
     "remainder": _remainder,
@@ -250,7 +297,39 @@ def _comparison(real: Any, apply: Callable[[Any, Any], bool]) -> Any:
 
 def _with_integers(real: Any) -> Any:
     """A function of a number that remembers and another one, which may be of a class of integers, or a boolean that remembers."""
-    return lambda self, other: real(self, int(other) if isinstance(other, int) and type(other) is not bool else _counted(other))
+    return lambda self, other: real(self, _integer_of(other))
+
+
+def _integer_of(other: Any) -> Any:
+    return int(other) if isinstance(other, int) and type(other) is not bool else _counted(other)
+
+
+def _quotient(real: Any, is_second: bool) -> Any:
+    """`//` of numbers. Python takes the remainder from a real number first: `6 // 0.1` is 59, and PyTorch's numbers say 60."""
+
+    def computed(self: Any, other: Any) -> Any:
+        other = _integer_of(other)
+        if not any(isinstance(one, (float, torch.SymFloat)) for one in (self, other)):
+            return real(self, other)
+        return _real_quotient(*((other, self) if is_second else (self, other)))
+
+    return computed
+
+
+def _real_quotient(a: Any, b: Any) -> Any:
+    near = (a - a % b) / b  # a whole number, but for a rounding
+    down = _floor(near)
+    return _float(_chosen(near - down > 0.5, down + 1, down))
+
+
+def power(base: Any, exponent: Any, modulus: Any = None) -> Any:
+    """`pow`. Python asks only a first number that is one of PyTorch's for a power with a modulus."""
+    if modulus is None or not any(isinstance(one, _SYMBOLIC) for one in (base, exponent, modulus)):
+        return pow(base, exponent) if modulus is None else pow(base, exponent, modulus)
+    found = number_of(exponent)
+    if not (found.is_natural() if found is not None else exponent >= 0):
+        return pow(int(base), int(exponent), int(modulus))  # an inverse of the modulus
+    return base**exponent % modulus
 
 
 def _counted(value: Any) -> Any:
@@ -295,6 +374,7 @@ _COMPARISONS = {
 }
 for _kind, _methods in _COMPARISONS.items():
     _methods.update({name: _with_integers(getattr(_kind, name)) for name in _OF_TWO if name in vars(_kind)})
+    _methods.update({name: _quotient(getattr(_kind, name), name == "__rfloordiv__") for name in ("__floordiv__", "__rfloordiv__") if name in vars(_kind)})
 _OF_BOOLS = "add sub mul truediv floordiv mod pow lshift rshift".split()
 _METHODS: dict[Any, dict[str, Any]] = {
     torch.SymBool: {
@@ -326,4 +406,4 @@ def methods_of_numbers() -> AbstractContextManager[None]:
     return methods_given((kind, name, method) for given in (_METHODS, _COMPARISONS) for kind, methods in given.items() for name, method in methods.items())
 
 
-__all__ = ["methods_of_numbers", "of_math", "rounded"]
+__all__ = ["methods_of_numbers", "of_math", "power", "rounded"]

@@ -19,7 +19,8 @@ from .filled import fill_mask, is_empty_mask
 from .intervals import decided
 from .layouts import ERROR, add_questions, note_identity
 from .loops import CHOSEN, Loops
-from .numbers import Number, is_from_data, is_of_turn, number_of, plain, symbolic
+from .mixed import check_dtypes
+from .numbers import Number, is_from_data, is_of_turn, number_of, numbers_in, plain, symbolic
 from .places import Line, Modules, frame_of_model, is_asked_by_model, is_branch_of_torch, line_of_model, only_stops
 from .tensors import QUERIES, Tracked, Value, has_foreign, named_tensors, scalar_value, sizes_of, symbolic_item
 from .turns import NoBothSides, Turns, is_loop, is_unpacked, key_of
@@ -136,6 +137,8 @@ class Recorder(TorchDispatchMode):
         self.turns_made: list[tuple[Line, int]] = []
         #: The lines that make arrays of what was computed.
         self.array_lines: list[Line | None] = []
+        #: Whether a number is an integer at some inputs and a real one at others.
+        self.has_mixed = False
         self.has_empty_masks = False
         self.fills = False
         #: Lines of branches with a tensor of size [0] on one side, and one of more dimensions on the other.
@@ -354,6 +357,8 @@ class Recorder(TorchDispatchMode):
                 self.has_empty_masks = True
                 if self.fills:
                     fill_mask(out)
+        if self.has_mixed and not seen.is_unknown:
+            check_dtypes(function, real_args, real_kwargs, (args, kwargs), out)
         return self._recorded(function, args, kwargs, seen, out)
 
     def _note_error(self, seen: _Seen) -> None:
@@ -629,11 +634,7 @@ class _Seen:
 
 def _reads(number: Any, keys: set[int]) -> bool:
     """Whether an element with one of these keys is in a number."""
-    if not isinstance(number, Number):
-        return False
-    if number.function == "item":
-        return number.operands[0].key in keys
-    return any(_reads(operand, keys) for operand in number.operands)
+    return any(one.function == "item" and one.operands[0].key in keys for one in numbers_in(number))
 
 
 def _actual(tensor: torch.Tensor) -> torch.Tensor:

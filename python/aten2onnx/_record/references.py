@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .numbers import Number, number_of
+from .numbers import Number, number_of, numbers_in
 from .tensors import Value
 
 
@@ -25,7 +25,7 @@ def values_in(reference: Any) -> Iterator[Value]:
     if isinstance(reference, Value):
         yield reference
     elif isinstance(reference, Number):
-        yield from values_in(reference.operands)
+        yield from (operand for one in numbers_in(reference) for operand in one.operands if isinstance(operand, Value))
     elif isinstance(reference, (torch.SymInt, torch.SymFloat, torch.SymBool)):
         yield from values_in(number_of(reference))
     elif isinstance(reference, (list, tuple)):

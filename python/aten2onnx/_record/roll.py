@@ -159,6 +159,15 @@ class Roller:
         return found
 
     def number(self, number: Number) -> Any:
+        return self._number(number, {})
+
+    def _number(self, number: Number, seen: dict[int, Any]) -> Any:
+        """What a number is, with what was `seen` in the same walk."""
+        if id(number) not in seen:
+            seen[id(number)] = self._new_number(number, seen)
+        return seen[id(number)]
+
+    def _new_number(self, number: Number, seen: dict[int, Any]) -> Any:
         if id(number) in self.after:
             return self.after[id(number)]
         known = self.numbers.get(id(number))
@@ -168,7 +177,7 @@ class Roller:
             return found
         if number.function == "item" and id(number.operands[0]) in self.plain:
             return self.plain[id(number.operands[0])]
-        operands = tuple(self.reference(operand) for operand in number.operands)
+        operands = tuple(self._number(operand, seen) if isinstance(operand, Number) else self.reference(operand) for operand in number.operands)
         if all(a is b for a, b in zip(operands, number.operands)):
             return number
         made = Number(number.value, number.function, operands, number.ask)

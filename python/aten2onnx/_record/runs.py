@@ -25,6 +25,7 @@ from .lights import lightened
 from .loops import Loops
 from .memory import collect_new
 from .memos import Memo, forgotten
+from .mixed import check_class
 from .nested import intercepted
 from .numbers import Number, plain
 from .recorder import Recorder
@@ -271,6 +272,8 @@ def _recorded(
             if recorder.loops is not None:
                 recorder.loops.finish(recorder)
         outputs, tree = outputs_of(returned)
+        for output in outputs:
+            check_class(output)
         buffers = _new_buffers(model)
         results = [_copied(output) for output in outputs] if arguments.keep_results else []
     collect_new()

@@ -11,6 +11,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .fakes import is_unknown
+from .expressions import is_same_number
 from .numbers import Number
 from .recorder import Call, Question, Recorder
 from .references import values_in
@@ -350,12 +351,13 @@ class _Tied:
 
     def _is_same_number(self, mine: Any, other: Any, keys: dict[int, set[int | None]]) -> bool:
         """Whether two numbers are the same expression of the same values."""
-        if isinstance(mine, Number):
-            same = isinstance(other, Number) and mine.function == other.function and len(mine.operands) == len(other.operands)
-            return same and all(self._is_same_number(a, b, keys) for a, b in zip(mine.operands, other.operands))
-        if isinstance(mine, Value):
-            return isinstance(other, Value) and self._is_related(mine, other, keys)
-        return type(mine) is type(other) and bool(mine == other)
+
+        def is_same_operand(a: Any, b: Any) -> bool:
+            if isinstance(a, Value):
+                return isinstance(b, Value) and self._is_related(a, b, keys)
+            return type(a) is type(b) and bool(a == b)
+
+        return is_same_number(mine, other, is_same_operand)
 
     def _asked(self, mine: Any, theirs: list[Any], position: int) -> Number | None:
         """The number that this operator has asked for: it takes plain ones only."""

@@ -29,10 +29,11 @@ from .kinds import Kind
 from .long import Compound, Long
 from .keys import check_keys
 from .loops import Walkable
+from .mixed import chosen_extreme
 from .numbers import Number, number_of, symbolic
 from .places import is_installed, kind_of_file
 from .ranges import Numbers, list_, lists_ranges
-from .reals import of_math, rounded
+from .reals import of_math, power, rounded
 from .recorder import Recorder
 from .slots import Slots
 from .sources import has_line, names_without_use
@@ -129,7 +130,7 @@ def _are_scalars(values: Any) -> bool:
 
 
 def _extreme(name: str) -> Any:
-    plain_one, sym_one = getattr(builtins, name), getattr(torch, f"sym_{name}")
+    plain_one = getattr(builtins, name)
 
     def extreme(*args: Any, **kwargs: Any) -> Any:
         args = tuple(map(items_of, args))
@@ -147,7 +148,7 @@ def _extreme(name: str) -> Any:
             return plain_one(*args, **kwargs) if found is NotImplemented else found
         found = values[0]
         for value in values[1:]:
-            found = sym_one(found, value)
+            found = chosen_extreme(name == "max", found, value)
         return found
 
     return extreme
@@ -278,11 +279,11 @@ def _sorted(values: Any, *, key: Any = None, reverse: bool = False) -> Any:
     for end in builtins.range(len(found) - 1, 0, -1):
         for place in builtins.range(end):
             a, b = found[place], found[place + 1]
-            found[place], found[place + 1] = torch.sym_min(a, b), torch.sym_max(a, b)
+            found[place], found[place + 1] = chosen_extreme(False, a, b), chosen_extreme(True, a, b)
     return found[::-1] if reverse else found
 
 
-_BUILTINS = {"any": _quantified("any"), "all": _quantified("all"), "map": folds.map_, "filter": folds.filter_, "sorted": _sorted, "sum": _sum, "int": int_, "float": float_, "bool": bool_, "len": _len, "min": _extreme("min"), "max": _extreme("max"), "round": _round, "isinstance": is_instance, "issubclass": is_subclass, **WALKS}
+_BUILTINS = {"any": _quantified("any"), "all": _quantified("all"), "map": folds.map_, "filter": folds.filter_, "sorted": _sorted, "sum": _sum, "int": int_, "float": float_, "bool": bool_, "len": _len, "min": _extreme("min"), "max": _extreme("max"), "round": _round, "pow": power, "isinstance": is_instance, "issubclass": is_subclass, **WALKS}
 #: What stands for classes under their names.
 _SEEN: dict[str, Any] = {"int": int_, "float": float_, "bool": bool_}
 #: PyTorch and NumPy would not know the classes above.

@@ -33,7 +33,7 @@ from .keys import Keys, check_keys
 from .long import Long
 from .loops import Mark, Walkable
 from .modes import Mode, attribute_by, code_of, codes_in, found_by, found_or, is_text
-from .numbers import Number, number_of, plain, symbolic
+from .numbers import Number, number_of, numbers_in, plain, symbolic
 from .picked import item_of
 from .placed import IN_PLACE, changed_at, set_at
 from .places import line_of_model
@@ -754,9 +754,7 @@ def _holds(test: Any) -> bool:
 
 def _divides(number: Any) -> bool:
     """Whether a number divides by another one, which a condition before it may keep from being zero."""
-    if not isinstance(number, Number):
-        return False
-    return (number.function in ("floordiv", "mod", "truediv") and isinstance(number.operands[1], Number)) or any(map(_divides, number.operands))
+    return any(one.function in ("floordiv", "mod", "truediv") and isinstance(one.operands[1], Number) for one in numbers_in(number))
 
 
 __all__ = ["Structure"]

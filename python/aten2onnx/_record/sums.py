@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .expressions import Name
 from .numbers import Number, plain
 from .turns import key_of
 
@@ -33,7 +34,7 @@ def sum_of(number: Any, known: frozenset[Any] = frozenset()) -> Sum:
 def is_size(summed: Sum) -> bool:
     """Whether a sum is a size, and so not less than 0."""
     (key, count), *more = (*summed.items(), (None, 0))
-    return count == 1 and len(more) == 1 and type(key) is tuple and key[0] == "size"
+    return count == 1 and len(more) == 1 and isinstance(key, Name) and key.function == "size"
 
 
 def times(summed: Sum, factor: int) -> Sum:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from .numbers import Number, is_from_data
+from .expressions import name_of
+from .numbers import Number, is_from_data, numbers_in
 from .places import frame_of_model, nodes_of
 
 if TYPE_CHECKING:
@@ -172,11 +173,7 @@ class Turns:
 
     def _is_static(self, number: Any) -> bool:
         """Whether a number is the same at all inputs, because it is of dimensions of inputs that are."""
-        if not isinstance(number, Number):
-            return True
-        if number.function == "size":
-            return self.is_static(*number.operands)
-        return number.function not in ("item", "input") and all(map(self._is_static, number.operands))
+        return all(self.is_static(*one.operands) if one.function == "size" else one.function not in ("item", "input") for one in numbers_in(number))
 
     def known(self, number: Number) -> bool:
         """The answer that a branch had before."""
@@ -202,10 +199,13 @@ def _is_about_one(number: Number) -> bool:
 
 def key_of(number: Any) -> Any:
     """What equal expressions of the same values have in common."""
-    if isinstance(number, Number):
-        return (number.function, *map(key_of, number.operands))
-    key = getattr(number, "key", None)
-    return (type(number), number) if key is None else ("value", key)
+    return name_of(number, key_of_operand)
+
+
+def key_of_operand(operand: Any) -> Any:
+    """What equal operands that are no numbers have in common."""
+    key = getattr(operand, "key", None)
+    return (type(operand), operand) if key is None else ("value", key)
 
 
 @lru_cache(maxsize=1024)

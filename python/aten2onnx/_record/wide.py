@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from .intervals import Interval, interval
-from .numbers import Number, symbolic
+from .numbers import Number, numbers_in, symbolic
 from .places import line_of_model
 from .turns import key_of
 
@@ -159,13 +159,7 @@ def _widest(widths: list[Width | None], more: int) -> Width | None:
 
 def _sizes_in(number: Any) -> Iterator[Number]:
     """The sizes without a largest value in a number."""
-    if not isinstance(number, Number):
-        return
-    if number.function == "size" and Number.range_of(*number.operands)[1] is None:
-        yield number
-        return
-    for operand in number.operands:
-        yield from _sizes_in(operand)
+    return (one for one in numbers_in(number) if one.function == "size" and Number.range_of(*one.operands)[1] is None)
 
 
 def _largest_size(product: Number, low: int) -> int:
@@ -220,6 +214,11 @@ def _asked(number: Number, most: int) -> None:
         return
     if not symbolic(number._binary("le", most, operator.le)):
         raise Overflowed(_TOO_WIDE)
+
+
+def asked_at_most(number: Number, most: int) -> None:
+    """Asks that a number is no larger, unless its range says so: what is computed of a larger one needs more bits than a file has."""
+    _asked(number, most)
 
 
 def _note_turn() -> bool:

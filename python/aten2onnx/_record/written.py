@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from .grown import OtherSizes
 from .loops import Mark
+from .numbers import numbers_in
 from .recorder import Call, Question, Unrecorded
 from .states import Place, Values
 from .tensors import Value
@@ -71,7 +72,7 @@ def _questions(block: Block) -> Iterator[Question]:
 
 
 def _reads(number: Any, value: Value) -> bool:
-    return number is value or any(_reads(operand, value) for operand in getattr(number, "operands", ()))
+    return number is value or any(operand is value for one in numbers_in(number) for operand in one.operands)
 
 
 class Again(Exception):

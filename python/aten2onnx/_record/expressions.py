@@ -1,0 +1,74 @@
+"""Names of expressions, and walks over them that visit each number once. `a, b = b, a + b` doubles with each turn the ways to a number: a walk along all of them has no end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakValueDictionary
+
+from .numbers import Number
+
+
+class Name:
+    """What equal expressions have in common: a function and the names of its operands. There is one object for each, so that to compare two takes no walk."""
+
+    __slots__ = ("__weakref__", "parts")
+
+    def __init__(self, parts: tuple[Any, ...]) -> None:
+        self.parts = parts
+
+    @property
+    def function(self) -> str:
+        return str(self.parts[0])
+
+
+#: The names that are in use, by their parts.
+_NAMES: WeakValueDictionary[tuple[Any, ...], Name] = WeakValueDictionary()
+
+
+def name_of(number: Any, leaf: Callable[[Any], Any], known: dict[int, tuple[Number, Name]] | None = None) -> Any:
+    """The name of a number, where `leaf(operand)` names what is none. `known` has what was found."""
+    seen = {} if known is None else known
+
+    def named(one: Any) -> Any:
+        if not isinstance(one, Number):
+            return leaf(one)
+        if id(one) not in seen:
+            parts = (one.function, *map(named, one.operands))
+            found = _NAMES.get(parts)
+            if found is None:
+                found = _NAMES[parts] = Name(parts)
+            seen[id(one)] = (one, found)
+        return seen[id(one)][1]
+
+    return named(number)
+
+
+def is_same_number(mine: Any, other: Any, is_same_operand: Callable[[Any, Any], bool]) -> bool:
+    """Whether two numbers are the same functions of operands that are the same."""
+    seen: set[tuple[int, int]] = set()
+    waiting = [(mine, other)]
+    while waiting:
+        a, b = waiting.pop()
+        if not isinstance(a, Number):
+            if not is_same_operand(a, b):
+                return False
+        elif (id(a), id(b)) not in seen:
+            if not isinstance(b, Number) or a.function != b.function or len(a.operands) != len(b.operands):
+                return False
+            seen.add((id(a), id(b)))
+            waiting += zip(a.operands, b.operands)
+    return True
+
+
+def changed_number(number: Number, change: Callable[[Any], Any], known: dict[int, tuple[Number, Any]]) -> Any:
+    """A number with `change(operand)` in place of each operand: the same one where nothing is another. `known` has what was found, for one walk."""
+    found = known.get(id(number))
+    if found is None:
+        operands = tuple(map(change, number.operands))
+        is_same = all(a is b for a, b in zip(operands, number.operands))
+        found = known[id(number)] = (number, number if is_same else Number(number.value, number.function, operands, number.ask))
+    return found[1]
+
+
+__all__ = ["Name", "changed_number", "is_same_number", "name_of"]
