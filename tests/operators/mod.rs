@@ -19,7 +19,7 @@ const MOST_NAMES: usize = 223;
 const OTHER_LANGUAGES: [&str; 10] = [
     "codegen/build/src/emit/exprs/operators.rs",
     "codegen/opmap/src/check/declare.rs",
-    "codegen/opmap/src/schema/aten_parse.rs",
+    "codegen/schemas/src/aten_parse.rs",
     "src/archive/src/pickle.rs",
     "src/core/src/sym/display.rs",
     "src/frontend-pt2/src/guards.rs",
