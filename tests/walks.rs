@@ -1,6 +1,6 @@
 //! Walks of the documentation, as they are written: that of CONTRIBUTING.md to a new operator, and the third one of docs/maintainers.md, "PyTorch
 //! released a new version". From the snapshots of PyTorch 2.10, with the PyTorch of the tests as the new release, that leads to the snapshots of today.
-//! Of the overloads that changed, those with rules and each fourth are taken back, because the new release is asked for each; all are with `WALKS=all`.
+//! Of the overloads that changed, each fourth and those on lists are taken back, because the new release is asked for each; all are with `WALKS=all`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,9 +26,10 @@ fn go_back(root: &Path) {
     let changed = text.lines().filter(|line| line.starts_with(['+', '-']));
     let overloads: BTreeSet<String> = changed.clone().map(overload).collect();
     let every = if std::env::var("WALKS").is_ok() { 1 } else { 4 };
-    let rules = aten2onnx::rules();
-    let has_rule = |overload: &&String| rules.find(overload).is_some();
-    let taken: BTreeSet<&String> = overloads.iter().step_by(every).chain(overloads.iter().filter(has_rule)).collect();
+    // Their rules are those of the operators on elements.
+    let is_of_lists = |overload: &&String| overload.starts_with("aten::_foreach_");
+    let taken: BTreeSet<&String> =
+        overloads.iter().step_by(every).chain(overloads.iter().filter(is_of_lists)).collect();
     let lines = |sign: char| -> BTreeSet<String> {
         let meant = changed.clone().filter(|line| taken.contains(&overload(line)));
         meant.filter_map(|line| line.strip_prefix(sign)).map(str::to_owned).collect()
