@@ -8,11 +8,6 @@ use aten2onnx_mappings::FOLDER;
 use crate::{Schemas, emit, targets_text};
 
 /// The build script of `aten2onnx-onnx`: writes the tables of schemas, opsets, dtypes and runtimes.
-#[allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "Cargo reads the output of build scripts, and shows their errors"
-)]
 pub fn compile_schemas() -> ExitCode {
     compile(&["schemas", "opsets.toml", "operators.toml", "dtypes.toml", "targets"], |mappings| {
         Ok(schema_files(&Schemas::load(mappings)?))

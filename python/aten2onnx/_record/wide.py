@@ -49,13 +49,13 @@ def power_held(base: Number, exponent: Number) -> Number | None:
         return None
     if not base.function:
         if abs(base.value) > 1:
-            _asked(exponent, _largest_exponent(abs(base.value)))
+            asked_at_most(exponent, _largest_exponent(abs(base.value)))
         return None
     if not exponent.function:
         _asked_within(base, _largest_base(max(exponent.value, 1), _BITS))
         return _product(base, exponent.value) if exponent.value > 1 else None
     most = _SQUARE if max(exponent.value, abs(base.value)) <= _SQUARE else max(exponent.value, 1)
-    _asked(exponent, most)
+    asked_at_most(exponent, most)
     _asked_within(base, _largest_base(most, _EXACT))
     return None
 
@@ -80,7 +80,7 @@ def product_held(number: Number, other: Number) -> None:
     product = Number(number.value * other.value, "mul", (number.operand(), other.operand()), number.ask)
     if len(width.sizes) == 1:
         size = next(_sizes_in(product))
-        _asked(size, _largest_size(product, Number.range_of(*size.operands)[0] or 0))
+        asked_at_most(size, _largest_size(product, Number.range_of(*size.operands)[0] or 0))
         return
     room = Number((1 << _BITS) - 1, "", (), number.ask)._binary("floordiv", other.sym_max(1), operator.floordiv)
     if not symbolic(number._binary("le", room, operator.le)):
@@ -189,22 +189,23 @@ def _range_to(most: int, value: Any, axis: int) -> Interval:
 def shift_held(number: Number, by: Number) -> None:
     """Asks that `number << by` fits into 64 bits."""
     if not number.function:
-        _asked(by, _BITS - abs(number.value).bit_length())
+        asked_at_most(by, _BITS - abs(number.value).bit_length())
         return
     most = by.value
     if by.function:
         most = max(most, _BITS - _LARGE.bit_length())
-        _asked(by, most)
+        asked_at_most(by, most)
     _asked_within(number, (1 << max(_BITS - most, 0)) - 1)
 
 
 def _asked_within(number: Number, most: int) -> None:
-    _asked(number, most)
+    asked_at_most(number, most)
     if not number.is_natural():
-        _asked(number._unary("neg", operator.neg), most)
+        asked_at_most(number._unary("neg", operator.neg), most)
 
 
-def _asked(number: Number, most: int) -> None:
+def asked_at_most(number: Number, most: int) -> None:
+    """Asks that a number is no larger, unless its range says so: what is computed of a larger one needs more bits than a file has."""
     if most >= _LARGE:
         return
     end = interval(number, partial(_range_to, _LARGEST), {})[1]
@@ -214,11 +215,6 @@ def _asked(number: Number, most: int) -> None:
         return
     if not symbolic(number._binary("le", most, operator.le)):
         raise Overflowed(_TOO_WIDE)
-
-
-def asked_at_most(number: Number, most: int) -> None:
-    """Asks that a number is no larger, unless its range says so: what is computed of a larger one needs more bits than a file has."""
-    _asked(number, most)
 
 
 def _note_turn() -> bool:
