@@ -8,6 +8,7 @@
 `aten2onnx.export("model.pt2", f="model.onnx")`.
 """
 
+from ._calibrate import calibrate
 from ._convert import convert
 from ._diff import ComparedValue, Difference, diff
 from ._errors import (
@@ -52,6 +53,7 @@ __all__ = [
     "UnsupportedError",
     "VerificationError",
     "__version__",
+    "calibrate",
     "convert",
     "diff",
     "edit",

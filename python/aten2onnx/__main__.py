@@ -13,6 +13,11 @@ def main() -> int:
         from ._diff_command import main as diff
 
         return diff(sys.argv[2:])
+    options = [argument.split("=")[0] for argument in sys.argv[2:]]
+    if sys.argv[1:2] == ["calibrate"] or sys.argv[1:2] == ["convert"] and "--calibrate" in options:
+        from . import _calibrate_command
+
+        return _calibrate_command.convert(sys.argv[2:]) if sys.argv[1] == "convert" else _calibrate_command.main(sys.argv[2:])
     return _native.main(["aten2onnx", *sys.argv[1:]])
 
 

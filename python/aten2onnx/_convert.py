@@ -6,14 +6,27 @@ import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from . import _arguments, _progress
+from . import _arguments, _calibrate, _progress
 from ._errors import ArgumentError, require
 from ._native import ConvertedModel, chosen_opset
 from ._program import external_data_choice
 from ._support import rules as own_rules
-from ._types import Converted, ExternalData, OnnxModel, Paths, Precision, QuantizeWeights, Scales
+from ._types import (
+    Calibration,
+    CalibrationMethod,
+    Converted,
+    ExternalData,
+    OnnxModel,
+    Path,
+    Paths,
+    Precision,
+    Quantize,
+    QuantizeWeights,
+    Scales,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +44,11 @@ def convert(
     io: str | None = None,
     keep_float32: Sequence[str] = (),
     quantize_weights: QuantizeWeights | None = None,
-    quantize: Literal["dynamic"] | None = None,
+    quantize: Quantize | None = None,
+    calibrate: Calibration | None = None,
+    calibration: CalibrationMethod = "minmax",
+    percentile: float = 99.99,
+    ranges: Path | None = None,
     block_size: int | Literal["channel"] | None = None,
     scales: Scales | None = None,
     skip: Sequence[str] = (),
@@ -65,7 +82,14 @@ def convert(
         quantize_weights: What the weights of products, convolutions and lookups are quantized to, while they are written: "int8", "uint8", "int4", "uint4" or
             "fp8". Signed formats have the same scale on both sides of 0, unsigned ones a zero point. The log says what is quantized and what is not.
         quantize: "dynamic": products and convolutions multiply integers of 8 bits, to which the other operand is rounded with the range that it has when the
-            model runs. Weights are int8, or uint8 by `quantize_weights`.
+            model runs. Weights are int8, or uint8 by `quantize_weights`. "static": values between operators are rounded, too, with ranges that were
+            measured (`calibrate` or `ranges`).
+        calibrate: Inputs of some runs, for `quantize="static"`, or so that `precision` keeps float32 what is larger than the dtype holds: as in `aten2onnx.calibrate`.
+            The float32 model runs with them in ONNX Runtime.
+        calibration: How ranges follow from the runs: "minmax" (the least and the largest number), "percentile" (without rare numbers at both ends) or
+            "entropy" (the range whose integers lose the least information).
+        percentile: With "percentile", how many percent of the numbers lie in the range.
+        ranges: A file with ranges that `aten2onnx.calibrate` wrote, in place of `calibrate`.
         block_size: How many numbers of a weight have a common scale, or "channel" for all of a channel (default: 32 for 4 bits, else "channel").
         scales: How scales are chosen: "nearest" (the default), "mse" (the least squared error) or "hqq" (few large errors in place of many small ones).
         skip: Patterns of what is not quantized: weights, operators, nodes, or modules with all below them; `*` is any text.
@@ -89,6 +113,10 @@ def convert(
         UnsupportedError: The opset cannot express the model. The error lists all nodes that cannot be converted.
     """
     is_proto = hasattr(model, "SerializeToString")
+    if ranges is None:
+        _calibrate.check_options(calibrate, quantize, precision)
+    elif calibrate is not None:
+        raise ArgumentError("both `calibrate` and `ranges` are given", help="pass one of them")
     path, content = source(model)
     options = {
         "output": {
@@ -105,7 +133,11 @@ def convert(
         "follow_links": follow_links,
         "opt_level": int(optimize),
     }
-    converted = ConvertedModel(path, content, own_rules(mappings), json.dumps(options))
+    with TemporaryDirectory(prefix="aten2onnx-") as folder:
+        if calibrate is not None:
+            ranges = _calibrate.convert_measured(model, calibrate, calibration, percentile, folder)
+        options["ranges"] = None if ranges is None else os.fspath(ranges)
+        converted = ConvertedModel(path, content, own_rules(mappings), json.dumps(options))
     for note in converted.notes:
         _log.info("%s", note)
     if f is not None:

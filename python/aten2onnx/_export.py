@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from . import _arguments, _axes, _calls, _capture, _dimensions, _ones, _others, _progress, _script, _shapes, _ways, _weights
+from . import _arguments, _axes, _calibrate, _calls, _capture, _dimensions, _ones, _others, _progress, _script, _shapes, _ways, _weights
 from ._calls import Call
 from ._errors import CaptureError, Error, FileError, InputError, UnsupportedError, in_python, require
 from ._live import LiveProgram
@@ -18,7 +18,27 @@ from ._native import Program, Rules, chosen_opset
 from ._program import ONNXProgram, external_data_choice
 from ._report import Report
 from ._support import rules as own_rules
-from ._types import Args, Branches, Capture, DType, DynamicAxes, DynamicShapes, ExternalData, Functions, Model, Paths, Precision, Provenance, QuantizeWeights, Scales, Weights, Writable
+from ._types import (
+    Args,
+    Branches,
+    Calibration,
+    CalibrationMethod,
+    Capture,
+    DType,
+    DynamicAxes,
+    DynamicShapes,
+    ExternalData,
+    Functions,
+    Model,
+    Paths,
+    Precision,
+    Provenance,
+    Quantize,
+    QuantizeWeights,
+    Scales,
+    Weights,
+    Writable,
+)
 from ._verify import verify_runs
 from ._weights import OutsideWeights
 
@@ -45,7 +65,10 @@ def export(
     io: str | None = None,
     keep_float32: Sequence[str] = (),
     quantize_weights: QuantizeWeights | None = None,
-    quantize: Literal["dynamic"] | None = None,
+    quantize: Quantize | None = None,
+    calibrate: Calibration | None = None,
+    calibration: CalibrationMethod = "minmax",
+    percentile: float = 99.99,
     block_size: int | Literal["channel"] | None = None,
     scales: Scales | None = None,
     skip: Sequence[str] = (),
@@ -114,7 +137,14 @@ def export(
         quantize_weights: What the weights of products, convolutions and lookups are quantized to, while they are written: "int8", "uint8", "int4", "uint4" or
             "fp8". Signed formats have the same scale on both sides of 0, unsigned ones a zero point. The report says what is quantized and what is not.
         quantize: "dynamic": products and convolutions multiply integers of 8 bits, to which the other operand is rounded with the range that it has when the
-            model runs. Weights are int8, or uint8 by `quantize_weights`.
+            model runs. Weights are int8, or uint8 by `quantize_weights`. "static": values between operators are rounded, too, with ranges that were
+            measured (`calibrate`).
+        calibrate: Inputs of some runs, for `quantize="static"`, or so that `precision` keeps float32 what is larger than the dtype holds: `[(x,), ..]` or `[{"x": x}, ..]` as for
+            `examples`, or paths of `.npz` files with an array for each input of the file.
+            The float32 model runs with them in ONNX Runtime.
+        calibration: How ranges follow from the runs: "minmax" (the least and the largest number), "percentile" (without rare numbers at both ends) or
+            "entropy" (the range whose integers lose the least information).
+        percentile: With "percentile", how many percent of the numbers lie in the range.
         block_size: How many numbers of a weight have a common scale, or "channel" for all of a channel (default: 32 for 4 bits, else "channel").
         scales: How scales are chosen: "nearest" (the default), "mse" (the least squared error) or "hqq" (few large errors in place of many small ones).
         skip: Patterns of what is not quantized: weights, operators, nodes, or modules with all below them; `*` is any text.
@@ -188,6 +218,7 @@ def export(
     """
     _others.check(others, export)
     metadata = _metadata([before, model, after], metadata)
+    _calibrate.check_options(calibrate, quantize, precision)
     _arguments.shapes(dynamic_shapes)
     args = _arguments.arguments("args", args)
     way = "export" if dump_exported_program and capture == "auto" else _ways.way_of(capture, strict)
@@ -215,6 +246,12 @@ def export(
         "exact_nan": exact_nan,
         "fallback": _others.fallback(fallback) or "none",
     }
+    measured = None
+    if calibrate is not None:
+        # The float model is measured first.
+        own = ("precision", "quantize", "external_data")
+        measured = {name: value for name, value in options["output"].items() if name != "description"}
+        options["output"] = {name: value for name, value in options["output"].items() if name not in own}
     made = Report(name_of_model(model))
     if before is not None or after is not None:
         model = _around(model, before, after)
@@ -241,6 +278,9 @@ def export(
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, fixes)
                 request = _ways.Request(arguments, way, branches, examples, _arguments.branch_inputs(branch_inputs, branches), verify, max_branches, max_runs, _arguments.roll(roll, branches))
                 program = _from_torch(model, request, rules, options, made, shown, outside)
+        if measured is not None:
+            with made.timed("calibrate"):
+                _calibrate.quantize_program(program, rules, measured, calibrate, calibration, percentile)
         program._progress, program._precision, program._quantized = progress, precision, quantize or quantize_weights
         if dump_exported_program and program.exported_program is not None:
             _save_captured(program.exported_program, Path(artifacts_dir) / f"{made.model}.pt2")

@@ -37,6 +37,7 @@ class ONNXProgram:
         self._progress: bool | None = None
         self._precision: Precision | None = None
         self._quantized: str | None = None
+        self._source: TemporaryDirectory[str] | None = None
         self.report = report
 
     @property
@@ -148,6 +149,15 @@ class ONNXProgram:
             self.initialize_inference_session()
         inputs = self._session.get_inputs()
         names = [value.name for value in inputs]
+        values = self._values(names, args, kwargs)
+        if self._precision is not None:
+            values = [_runtime.of_type(value, given.type) for value, given in zip(values, inputs)]
+        return _runtime.run(self._session, dict(zip(names, values)), as_torch=self._live is not None)
+
+    def _values(self, names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The values of the inputs of the file for arguments of the program."""
+        from . import _runtime
+
         if self._live is not None:
             values = _runtime.flat_inputs(self._live.exported, args, kwargs)
             values += _runtime.state(self._live.exported, names[len(values) :])
@@ -155,9 +165,18 @@ class ONNXProgram:
             values = [*args, *(kwargs[name] for name in names[len(args) :] if name in kwargs)]
         if len(values) != len(names):
             raise InputError(f"the model has the inputs {', '.join(names)}, found {len(values)} arguments")
-        if self._precision is not None:
-            values = [_runtime.of_type(value, given.type) for value, given in zip(values, inputs)]
-        return _runtime.run(self._session, dict(zip(names, values)), as_torch=self._live is not None)
+        return values
+
+    def _feeds_of(self, run: Any) -> dict[str, Any]:
+        """The inputs of the file by name, for a call of the module: a tensor, a sequence of arguments, or those by name."""
+        names = [name for name, _ in self.report.inputs]
+        if isinstance(run, Mapping):
+            args, kwargs = self._arranged((), run)
+        elif isinstance(run, Sequence) or hasattr(run, "detach"):
+            args, kwargs = self._arranged((run,) if hasattr(run, "detach") else tuple(run), {})
+        else:
+            raise ArgumentError(f"calibrate: found a run of the class `{type(run).__name__}`", help="a run is a tuple of arguments, or a mapping with their names")
+        return dict(zip(names, self._values(names, args, kwargs)))
 
     def _results(self, result: Any) -> dict[str, Any]:
         """Returns the tensors in a result of the module, by their names in the model."""

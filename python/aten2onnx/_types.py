@@ -6,8 +6,8 @@ At run time those of PyTorch are `object`: PyTorch may not be installed, and the
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy
@@ -48,9 +48,27 @@ Provenance: TypeAlias = Literal["none", "compact", "full"]
 Precision: TypeAlias = Literal["float16", "bfloat16", "mixed"]
 QuantizeWeights: TypeAlias = Literal["int8", "uint8", "int4", "uint4", "fp8"]
 Scales: TypeAlias = Literal["nearest", "mse", "hqq"]
+Quantize: TypeAlias = Literal["dynamic", "static"]
+CalibrationMethod: TypeAlias = Literal["minmax", "percentile", "entropy"]
+#: Inputs of runs, or files with them.
+Calibration: TypeAlias = Path | Mapping[str, object] | Iterable[Path | Mapping[str, object] | Sequence[object]]
 Functions: TypeAlias = Literal["none", "modules", "repeated"]
 Capture: TypeAlias = Literal["auto", "record", "fake", "export", "strict", "script", "trace"]
 Branches: TypeAlias = Literal["refuse", "example", "both"]
+
+
+class Ranges(TypedDict):
+    """The ranges of a model's values.
+
+    Attributes:
+        method: How they were measured.
+        runs: How often the model ran.
+        values: The least and the largest number by the name of the value; infinities and NaN are text.
+    """
+
+    method: str
+    runs: int
+    values: dict[str, list[float | str]]
 
 
 @runtime_checkable

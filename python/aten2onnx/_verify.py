@@ -36,7 +36,7 @@ _TOLERANCES = {
 # In what a model of a precision computes.
 _DTYPES_OF_PRECISIONS = {"float16": "float16", "mixed": "float16", "bfloat16": "bfloat16"}
 # The least signal to noise, in decibels, of a model with quantized weights. Results that have nothing to do with those of PyTorch have 0 and less.
-_LEAST_SIGNAL = {"dynamic": 14.0, "int8": 20.0, "uint8": 20.0, "fp8": 14.0, "int4": 6.0, "uint4": 6.0}
+_LEAST_SIGNAL = {"dynamic": 14.0, "static": 10.0, "int8": 20.0, "uint8": 20.0, "fp8": 14.0, "int4": 6.0, "uint4": 6.0}
 _EXACT = Tolerance(0, 0, 0)
 _COARSE = Tolerance(0.15, 0.15, 1e-2)
 

@@ -9,7 +9,7 @@ use aten2onnx::convert::convert;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use crate::model::sizes;
+use crate::model::{Model, sizes};
 use crate::options;
 use crate::support::Rules;
 use crate::work;
@@ -18,6 +18,14 @@ use crate::work;
 #[pyclass(module = "aten2onnx._native")]
 pub struct ConvertedModel {
     converted: Exported,
+}
+
+/// Converts a file to a model that is ready to be written, as exports give it.
+#[pyfunction]
+pub fn converted_model(py: Python<'_>, path: PathBuf, rules: &Rules, options: &str) -> PyResult<Model> {
+    let options = options::convert(options, rules.rules.clone())?;
+    let converted = work::run(py, None, |_| convert(&Source::open(&path)?, &options))?;
+    Ok(Model::new(converted))
 }
 
 #[pymethods]

@@ -41,6 +41,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pipelines::difference, module)?)?;
     module.add_function(wrap_pyfunction!(pipelines::watched, module)?)?;
     module.add_function(wrap_pyfunction!(pipelines::difference_page, module)?)?;
+    module.add_function(wrap_pyfunction!(convert::converted_model, module)?)?;
     module.add_function(wrap_pyfunction!(model::save_many, module)?)?;
     module.add_function(wrap_pyfunction!(program::failed_page, module)?)?;
     module.add_function(wrap_pyfunction!(support::chosen_opset, module)?)?;

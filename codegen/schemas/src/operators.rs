@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use aten2onnx_operators::{Facts, Function, Half, Linear, Ports, Shape, Shared};
+use aten2onnx_operators::{Facts, Function, Half, Integers, Linear, Ports, Shape, Shared};
 use serde::Deserialize;
 
 use super::onnx::{AttrKind, OnnxSchemas};
@@ -87,6 +87,7 @@ struct Row {
     half: Option<String>,
     #[serde(default)]
     positions: Vec<usize>,
+    integers: Option<String>,
     sign: Option<String>,
 }
 
@@ -184,6 +185,10 @@ impl Row {
                 Some(word) => named(&word, Half::named, Half::ALL, Half::word)?,
             },
             positions: Ports::of(&self.positions),
+            integers: match self.integers {
+                None => Integers::No,
+                Some(word) => named(&word, Integers::named, Integers::ALL, Integers::word)?,
+            },
         };
         if facts.computes.is_some() && !facts.elementwise {
             return Err("`computes` is said of elementwise operators only; a reduction `combines`".into());

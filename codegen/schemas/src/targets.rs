@@ -146,6 +146,15 @@ pub struct Release {
     /// Operators between QuantizeLinear and DequantizeLinear compute with integers only if the activations are unsigned.
     #[serde(default)]
     pub unsigned_activations: bool,
+    /// Activations of 8 bits are signed integers without a zero point, or it refuses the model.
+    #[serde(default)]
+    pub symmetric_activations: bool,
+    /// Operators that compute with integers between DequantizeLinear and QuantizeLinear.
+    #[serde(default)]
+    pub integer_operators: Vec<String>,
+    /// Products among them that also do so if their result stays a float.
+    #[serde(default)]
+    pub float_results: Vec<String>,
     /// Operators without any kernel.
     #[serde(default)]
     pub lacks: Vec<String>,

@@ -101,7 +101,8 @@ fn quantized(fields: &mut Fields, release: &Release) {
     for bits in [&release.matmul_nbits, &release.fast_matmul_nbits, &release.gather_nbits, &release.experts_nbits] {
         fields.each(bits);
     }
-    fields.add(release.dynamic_integers).add(release.unsigned_activations);
+    fields.add(release.dynamic_integers).add(release.unsigned_activations).add(release.symmetric_activations);
+    fields.each(&release.integer_operators).each(&release.float_results);
 }
 
 /// The dtypes that a release lacks or gets wrong, of a version of an operator.

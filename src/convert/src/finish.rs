@@ -1,17 +1,21 @@
 //! Completes a conversion: restores names, texts, inputs and outputs of the source model.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 
 use super::dims::Sizes;
 use super::graph::Conversion;
 use super::own::own_nodes;
+use super::scope::Names;
 use aten2onnx_builder::Builder;
+use aten2onnx_builder::passes::ValueRanges;
 use aten2onnx_core::dtype::Dtype;
-use aten2onnx_core::error::Result;
+use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::Exported;
 use aten2onnx_onnx::graph::{Graph, Value};
 use aten2onnx_onnx::proto::{GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto, type_proto};
 use aten2onnx_onnx::{ExternalData, Model, ModelOptions, Provenance, ir};
+use aten2onnx_options::{ConvertOptions, QuantizeKind, Ranges};
 use aten2onnx_precision::narrow;
 
 /// The first IR version in which graphs and nodes have metadata.
@@ -38,9 +42,14 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
     let given = builder.output_values();
     // Passes drop unused values.
     let own: Vec<Value> = defaults.iter().map(|(_, weight)| *weight).collect();
-    let request = options.output.precision.request(options.output.external_data, options.output.target)?;
+    let ranges = options.ranges.as_deref().map(|path| value_ranges(path, &names)).transpose()?;
+    let mut request = options.output.precision.request(options.output.external_data, options.output.target)?;
+    if let (Some(request), Some(ranges)) = (&mut request, &ranges) {
+        request.ranges.clone_from(ranges);
+    }
+    check_ranges_are_used(options)?;
     let mut quantized = Ok(Vec::new());
-    let run = |builder: &mut Builder| quantized = options.output.run_passes(options.opt_level, builder);
+    let run = |builder: &mut Builder| quantized = options.output.run_passes(options.opt_level, builder, ranges);
     let mut graph = builder.finish_as_given(run, if passes.level == 0 { &pinned } else { &own })?;
     let mut notes = quantized?;
     if let Some(request) = request {
@@ -94,6 +103,32 @@ pub fn finish(conversion: Conversion<'_>, source: &GraphProto) -> Result<Exporte
         chosen => chosen,
     };
     Ok(Exported { graph, model: result, notes, conditions: Vec::new(), source: Default::default(), external_data })
+}
+
+/// The ranges of a file, by the values that have the names.
+fn value_ranges(path: &Path, names: &Names) -> Result<ValueRanges> {
+    let ranges = Ranges::read(path)?;
+    let of_name = |(value, name): (&Value, &String)| {
+        ranges.values.get(name).map(|[least, largest]| (*value, [least.0, largest.0]))
+    };
+    let found: ValueRanges = names.of.iter().filter_map(of_name).collect();
+    if found.is_empty() && !ranges.values.is_empty() {
+        let error = Error::input("the model has no value with a name of this file").at(path.display().to_string());
+        return Err(error.help("measure the model that is converted: names differ between exports"));
+    }
+    Ok(found)
+}
+
+fn check_ranges_are_used(options: &ConvertOptions) -> Result<()> {
+    let output = &options.output;
+    if options.ranges.is_none()
+        || output.quantize.quantize == Some(QuantizeKind::Static)
+        || output.precision.precision.is_some()
+    {
+        return Ok(());
+    }
+    let error = Error::unsupported("`--ranges` belongs to `--quantize static` or to a precision, and none is given");
+    Err(error.help("add `--quantize static` or `--precision float16`"))
 }
 
 /// Restores the declarations of inputs and outputs: types, names of dimensions, texts.

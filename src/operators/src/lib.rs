@@ -51,6 +51,20 @@ words! {
     }
 }
 
+words! {
+    /// What runtimes compute with integers of 8 bits, where DequantizeLinear and QuantizeLinear stand around an operator.
+    pub enum Integers {
+        /// Nothing.
+        No = "no",
+        /// Products with weights that are integers.
+        Products = "products",
+        /// Results with a scale of their own.
+        Values = "values",
+        /// Results with the scale of the first input, whose elements they are.
+        Same = "same",
+    }
+}
+
 /// What an operator does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
@@ -72,6 +86,8 @@ pub struct Facts {
     pub half: Half,
     /// Inputs that are places, of which half precision has too few digits.
     pub positions: Ports,
+    /// What runtimes compute with integers.
+    pub integers: Integers,
 }
 
 impl Facts {
@@ -86,6 +102,7 @@ impl Facts {
         shared: Shared::Never,
         half: Half::Either,
         positions: Ports::NONE,
+        integers: Integers::No,
     };
 
     /// Whether the result has the sizes that its inputs broadcast to, and each element follows from those at its place.

@@ -8,13 +8,14 @@ mod inputs;
 mod names;
 mod precision;
 mod quantize;
+mod ranges;
 #[cfg(test)]
 mod tests;
 
 use std::path::PathBuf;
 
 use aten2onnx_builder::Builder;
-use aten2onnx_builder::passes::Passes;
+use aten2onnx_builder::passes::{Passes, ValueRanges};
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_onnx::facts::{DEFAULT_OPSET, MAX_OPSET, MIN_OPSET};
@@ -26,6 +27,7 @@ pub use inputs::{DynamicSize, InputSpec, Literal, Size, Spec};
 pub use names::{DimName, Rename, WeightName, WhichDim};
 pub use precision::{Precision, PrecisionOptions};
 pub use quantize::{BlockSize, QuantizeFormat, QuantizeKind, QuantizeOptions, QuantizeScales};
+pub use ranges::{Bound, Ranges};
 use serde::Deserialize;
 
 /// The options that exports and conversions share.
@@ -187,6 +189,9 @@ pub struct ConvertOptions {
     /// Read external data also through symbolic links that lead out of the model's folder, as in a cache of Hugging Face
     #[cfg_attr(feature = "clap", arg(long))]
     pub follow_links: bool,
+    /// The ranges of values in runs of the model (JSON): for `--quantize static`, and for `--precision float16`, where values that are too large stay float32
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    pub ranges: Option<PathBuf>,
     /// Replace calls of local functions by their bodies
     #[cfg_attr(feature = "clap", arg(long))]
     pub inline_functions: bool,
@@ -290,14 +295,15 @@ impl OutputOptions {
         Passes::of(opt_level, self.external_data)
     }
 
-    /// Runs the passes of a level over a graph, and quantizes its weights if that is asked for. Returns what to know of it.
+    /// Runs the passes of a level over a graph, and quantizes its weights if that is asked for, and what else if the ranges of values are known.
+    /// Returns what to know of it.
     ///
     /// # Errors
     /// Options for the weights that contradict each other, or that the model cannot have.
-    pub fn run_passes(&self, opt_level: u8, builder: &mut Builder) -> Result<Vec<String>> {
+    pub fn run_passes(&self, opt_level: u8, builder: &mut Builder, ranges: Option<ValueRanges>) -> Result<Vec<String>> {
         let passes = self.passes(opt_level);
         passes.run(builder);
-        match self.quantize.request(self.external_data, self.precision.precision)? {
+        match self.quantize.request(self.external_data, self.precision.precision, ranges)? {
             Some(wanted) => passes.quantize(builder, &wanted),
             None => Ok(Vec::new()),
         }

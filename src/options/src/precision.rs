@@ -84,6 +84,13 @@ impl PrecisionOptions {
             return Err(error.help("leave `--external-data link` out, so that they are written"));
         }
         let extent = if precision == Precision::Mixed { Extent::Products } else { Extent::Most };
-        Ok(Some(Request { dtype, extent, outside, keep: self.keep_float32.clone(), target }))
+        Ok(Some(Request {
+            dtype,
+            extent,
+            outside,
+            keep: self.keep_float32.clone(),
+            target,
+            ranges: Default::default(),
+        }))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use aten2onnx_builder::passes::{BlockLength, WeightQuantization};
+use aten2onnx_builder::passes::{BlockLength, Operands, ValueRanges, WeightQuantization};
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::{CodeFormat, ScaleSearch};
 use aten2onnx_onnx::ExternalData;
@@ -22,7 +22,7 @@ pub struct QuantizeOptions {
     /// Quantize the weights of products, convolutions and lookups, while they are written; what computes stays as it is
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "FORMAT"))]
     pub quantize_weights: Option<QuantizeFormat>,
-    /// Quantize more than weights: with `dynamic`, products and convolutions multiply integers of 8 bits
+    /// Quantize more than weights: products and convolutions multiply integers of 8 bits
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "HOW"))]
     pub quantize: Option<QuantizeKind>,
     /// So many numbers of a weight have a common scale, or all of a `channel` [default: 32 for 4 bits, else channel]
@@ -45,6 +45,8 @@ pub struct QuantizeOptions {
 pub enum QuantizeKind {
     /// The other operand of products and convolutions, to 8 bits with the range that it has when the model runs
     Dynamic,
+    /// Values between operators too, to 8 bits with ranges that were measured before (`convert --ranges`)
+    Static,
 }
 
 /// What weights are quantized to.
@@ -130,9 +132,9 @@ impl QuantizeOptions {
         &self,
         external_data: ExternalData,
         precision: Option<Precision>,
+        ranges: Option<ValueRanges>,
     ) -> Result<Option<WeightQuantization>> {
-        let is_dynamic = self.quantize == Some(QuantizeKind::Dynamic);
-        let Some(format) = self.quantize_weights.or(is_dynamic.then_some(QuantizeFormat::Int8)) else {
+        let Some(format) = self.quantize_weights.or(self.quantize.map(|_| QuantizeFormat::Int8)) else {
             let given = [
                 ("--block-size", self.block_size.is_some()),
                 ("--scales", self.scales.is_some()),
@@ -150,9 +152,16 @@ impl QuantizeOptions {
             let error = Error::unsupported("quantized weights cannot be linked: the linked file has floats");
             return Err(error.help("leave `--external-data link` out, so that they are written"));
         }
-        if is_dynamic {
-            self.check_dynamic(format, precision)?;
-        }
+        let operands = match self.quantize {
+            None => Operands::Floats,
+            Some(kind) => {
+                self.check_integers(kind, format, precision)?;
+                match kind {
+                    QuantizeKind::Dynamic => Operands::Dynamic,
+                    QuantizeKind::Static => Operands::Measured(ranges.ok_or_else(without_ranges)?),
+                }
+            }
+        };
         let search = match self.scales {
             None | Some(QuantizeScales::Nearest) => ScaleSearch::Nearest,
             Some(QuantizeScales::Mse) => ScaleSearch::Mse,
@@ -162,26 +171,38 @@ impl QuantizeOptions {
             format: format.codes(),
             block: self.block_size.map_or(format.block(), |size| size.0),
             search,
-            is_dynamic,
+            operands,
             skip: self.skip.clone(),
             half: precision.map(Precision::dtype),
         }))
     }
 
     /// Products of integers have 8 bits, and a scale for each column.
-    fn check_dynamic(&self, format: QuantizeFormat, precision: Option<Precision>) -> Result<()> {
+    fn check_integers(&self, kind: QuantizeKind, format: QuantizeFormat, precision: Option<Precision>) -> Result<()> {
+        let kind = match kind {
+            QuantizeKind::Dynamic => "dynamic",
+            QuantizeKind::Static => "static",
+        };
         if !matches!(format, QuantizeFormat::Int8 | QuantizeFormat::Uint8) {
-            let error = Error::unsupported("`--quantize dynamic` multiplies integers of 8 bits");
+            let error = Error::unsupported(format!("`--quantize {kind}` multiplies integers of 8 bits"));
             return Err(error.help("leave `--quantize-weights` out, or write `int8` or `uint8`"));
         }
         if matches!(self.block_size, Some(BlockSize(BlockLength::Of(_)))) {
-            let error = Error::unsupported("`--quantize dynamic` has a scale for each channel, not for blocks");
+            let error = Error::unsupported(format!("`--quantize {kind}` has a scale for each channel, not for blocks"));
             return Err(error.help("leave `--block-size` out"));
         }
         if precision.is_some() {
-            let error = Error::unsupported("`--quantize dynamic` computes in float32 around its products");
+            let error = Error::unsupported(format!("`--quantize {kind}` computes in float32 around its products"));
             return Err(error.help("leave `--precision` out, or quantize weights alone: `--quantize-weights int8`"));
         }
         Ok(())
     }
+}
+
+/// There is nothing to round values with.
+fn without_ranges() -> Error {
+    Error::unsupported("`--quantize static` takes the ranges of values, which are measured in runs of the model").help(
+        "export the float model, measure it (`aten2onnx.calibrate` in Python), and convert it with `--quantize static --ranges FILE`; \
+         in Python, `calibrate=` of `export` and `convert` does all three",
+    )
 }

@@ -14,7 +14,7 @@ use aten2onnx_onnx::schema::{self, Half, Shape};
 use aten2onnx_onnx::targets::onnxruntime_lacks;
 
 use crate::origins::ValueOrigins;
-use crate::request::Request;
+use crate::request::{MARGIN, Request};
 use crate::units::{NodePorts, Units};
 
 /// Why a node computes in a precision.
@@ -32,6 +32,8 @@ pub(crate) enum Why {
     Large(String, f32),
     /// A constant is smaller than the dtype holds with all its digits.
     Small(String, f32),
+    /// A value was larger in a run than the dtype holds with a margin.
+    Measured(String, f64),
     /// It computes positions.
     Positions,
     /// It is a product: in half precision.
@@ -55,6 +57,9 @@ impl fmt::Display for Why {
             Why::Lacked => f.write_str("the runtime has no kernel in half precision"),
             Why::Large(name, number) => write!(f, "the constant `{name}` holds {number:e}, which is too large"),
             Why::Small(name, number) => write!(f, "the constant `{name}` holds {number:e}, which is too small"),
+            Why::Measured(name, number) => {
+                write!(f, "`{name}` reached {number:.3e} in the measured runs, and {MARGIN} times as much must fit")
+            }
             Why::Positions => f.write_str("positions and sizes need all digits"),
             Why::Product => f.write_str("products are in half precision"),
         }
@@ -88,6 +93,10 @@ pub(crate) fn forced(graph: &Graph, units: &Units, request: &Request) -> Result<
             Some(Why::Lacked)
         } else if let Some(why) = unit.reads.iter().find_map(|value| constants.unfit(*value)) {
             Some(why)
+        } else if let Some(why) =
+            unit.reads.iter().chain(&unit.makes).find_map(|value| measured(graph, request, *value))
+        {
+            Some(why)
         } else if is_counted && unit.makes.iter().any(|value| origins.positions.contains(value)) {
             Some(Why::Positions)
         } else {
@@ -96,6 +105,11 @@ pub(crate) fn forced(graph: &Graph, units: &Units, request: &Request) -> Result<
         found.push(why);
     }
     Ok(found)
+}
+
+/// Why a value that was measured stays float32.
+fn measured(graph: &Graph, request: &Request, value: Value) -> Option<Why> {
+    request.excess(value).map(|largest| Why::Measured(graph.name(value).to_owned(), largest))
 }
 
 /// The nodes that patterns keep.

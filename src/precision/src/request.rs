@@ -2,8 +2,9 @@
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
-use aten2onnx_onnx::graph::Graph;
+use aten2onnx_onnx::graph::{Graph, Value};
 use aten2onnx_onnx::targets::Target;
+use rustc_hash::FxHashMap;
 
 /// The first opset whose operators take bfloat16.
 const BFLOAT16_OPSET: u32 = 13;
@@ -21,6 +22,8 @@ pub struct Request {
     pub keep: Vec<String>,
     /// The runtime that the model is for.
     pub target: Option<&'static Target>,
+    /// The least and the largest number of values in runs of the float32 model, if these were measured.
+    pub ranges: FxHashMap<Value, [f64; 2]>,
 }
 
 /// What computes in half precision.
@@ -41,7 +44,22 @@ pub enum Outside {
     Half,
 }
 
+/// How many times the largest number that was measured must fit: other inputs give other numbers.
+pub(crate) const MARGIN: f64 = 4.0;
+
 impl Request {
+    /// The largest number of a value in the measured runs, if the dtype does not hold [`MARGIN`] times as much.
+    pub(crate) fn excess(&self, value: Value) -> Option<f64> {
+        let most = match self.dtype {
+            Dtype::Bfloat16 => f64::from(half::bf16::MAX),
+            _ => f64::from(half::f16::MAX),
+        };
+        let [least, largest] = self.ranges.get(&value)?;
+        let largest = largest.max(-least);
+        // Infinities can be held.
+        (largest.is_finite() && largest * MARGIN > most).then_some(largest)
+    }
+
     /// Checks that the opset has the dtype.
     pub(crate) fn check(&self, graph: &Graph) -> Result<()> {
         if self.dtype == Dtype::Bfloat16 && graph.opset < BFLOAT16_OPSET {

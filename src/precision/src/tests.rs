@@ -61,7 +61,14 @@ impl Built {
 }
 
 fn request() -> Request {
-    Request { dtype: Dtype::Float16, extent: Extent::Most, outside: Outside::Float32, keep: Vec::new(), target: None }
+    Request {
+        dtype: Dtype::Float16,
+        extent: Extent::Most,
+        outside: Outside::Float32,
+        keep: Vec::new(),
+        target: None,
+        ranges: Default::default(),
+    }
 }
 
 /// `float32 MatMul float16`: each node with the dtypes of its inputs and its result.

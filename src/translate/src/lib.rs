@@ -88,7 +88,7 @@ pub fn translate_with(program: &Program, options: &Options, inspect: &mut dyn Fn
     inspect(&mut builder);
     let mut quantized = Ok(Vec::new());
     let mut graph =
-        builder.finish_after(|builder| quantized = options.output.run_passes(options.opt_level, builder))?;
+        builder.finish_after(|builder| quantized = options.output.run_passes(options.opt_level, builder, None))?;
     graph.quantized = quantized?;
     graph.contradicted = shared.doubts.into_notes();
     Ok(graph)

@@ -13,7 +13,7 @@ use aten2onnx_operators::{self as operators, Facts, Linear};
 
 const HEAD: &str = "\
 mod onnx_table {
-    use super::{AttrKind, Attribute, Change, Default, Facts, Function, Half, Linear, Op, Port, PortKind, Ports, Shape, Shared, TypeSet, Version};
+    use super::{AttrKind, Attribute, Change, Default, Facts, Function, Half, Integers, Linear, Op, Port, PortKind, Ports, Shape, Shared, TypeSet, Version};
 
     const fn port(name: &'static str, kind: PortKind, ty: u8, homogeneous: bool) -> Port {
         Port { name, kind, ty, homogeneous }
@@ -101,6 +101,9 @@ fn facts(facts: &Facts) -> String {
     }
     if !facts.positions.is_empty() {
         fields.push(format!("positions: Ports::of(&{:?})", facts.positions.iter().collect::<Vec<_>>()));
+    }
+    if facts.integers != operators::Integers::No {
+        fields.push(format!("integers: Integers::{:?}", facts.integers));
     }
     format!("Facts {{ {}, ..Facts::UNKNOWN }}", fields.join(", "))
 }

@@ -32,7 +32,7 @@ mod weights;
 use std::sync::Arc;
 
 use fuse::Fusions;
-pub use quantize::{BlockLength, WeightQuantization};
+pub use quantize::{BlockLength, Operands, ValueRanges, WeightQuantization};
 use rewriter::{Pass, Rewriter};
 
 use crate::build::Builder;

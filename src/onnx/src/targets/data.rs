@@ -198,6 +198,9 @@ fn quantized(fields: &mut Fields) -> Option<Quantized> {
         experts: fields.numbers()?,
         dynamic: fields.number()?,
         unsigned: fields.number()?,
+        symmetric: fields.number()?,
+        operators: fields.texts()?,
+        float_results: fields.texts()?,
     })
 }
 

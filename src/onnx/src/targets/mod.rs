@@ -96,6 +96,12 @@ pub struct Quantized {
     pub dynamic: bool,
     /// Operators between QuantizeLinear and DequantizeLinear compute with integers only if the activations are unsigned.
     pub unsigned: bool,
+    /// Activations of 8 bits are signed integers without a zero point, or it refuses the model.
+    pub symmetric: bool,
+    /// Operators that compute with integers between DequantizeLinear and QuantizeLinear, if that was measured.
+    pub operators: &'static [&'static str],
+    /// Products among them that also do so if their result stays a float.
+    pub float_results: &'static [&'static str],
 }
 
 /// Dtypes of the first type variable of an operator that a runtime lacks or gets wrong.

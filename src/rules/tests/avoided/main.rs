@@ -337,7 +337,17 @@ const PLANTED: Target = Target {
     drops_inputs: false,
     note: None,
     explicit_attributes: false,
-    quantized: Quantized { matmul: &[], fast_matmul: &[], gather: &[], experts: &[], dynamic: false, unsigned: false },
+    quantized: Quantized {
+        matmul: &[],
+        fast_matmul: &[],
+        gather: &[],
+        experts: &[],
+        dynamic: false,
+        unsigned: false,
+        symmetric: false,
+        operators: &[],
+        float_results: &[],
+    },
     lacks: &[],
     avoids: &[
         Missing { op: "NonZero", since: 13, dtypes: &[Float32, Int64], reason: "I64 is not a number" },

@@ -10,9 +10,10 @@ use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::error::{Error, Result};
 use aten2onnx_core::weights::{QuantizedBlocks, Storage, Weight, row_major};
 use aten2onnx_onnx::graph::{Node, Source, Value};
+use aten2onnx_onnx::schema::{self, Integers};
 
 use super::sites::{Along, Reading, WeightSite};
-use super::{BlockLength, WeightQuantization};
+use super::{BlockLength, Operands, WeightQuantization};
 use crate::build::Builder;
 
 /// Weights with fewer elements stay as they are.
@@ -67,8 +68,12 @@ pub(super) type ChosenWeights = FxHashMap<Value, Chosen>;
 #[derive(Debug, Default)]
 pub(in super::super) struct Choices {
     pub chosen: ChosenWeights,
-    /// Products and convolutions multiply integers.
+    /// Products and convolutions multiply integers, with ranges of the run.
     pub(super) is_dynamic: bool,
+    /// Values are rounded with ranges that were measured.
+    pub(super) is_measured: bool,
+    /// The results of nodes that stay as they are.
+    skipped: FxHashSet<Value>,
     /// The addresses of blocks that products and lookups read: these have to find the same bytes.
     tied: FxHashSet<usize>,
     /// With their names.
@@ -110,8 +115,15 @@ impl Choices {
             let known = left.entry(place(&candidate.weight)).or_default();
             *known = known.take().or(why);
         }
+        let mut choices = Choices {
+            is_dynamic: matches!(wanted.operands, Operands::Dynamic),
+            is_measured: matches!(wanted.operands, Operands::Measured(_)),
+            ..Choices::default()
+        };
+        if choices.is_measured {
+            choices.skipped = patterns.results(&reading, nodes);
+        }
         patterns.check()?;
-        let mut choices = Choices { is_dynamic: wanted.is_dynamic, ..Choices::default() };
         let mut shared: SharedBlocks = FxHashMap::default();
         let (mut told, mut kinds) = (Vec::new(), FxHashMap::default());
         for candidate in candidates {
@@ -131,6 +143,11 @@ impl Choices {
             told.push(place);
         }
         Ok(choices)
+    }
+
+    /// Whether the node that makes a value stays as it is.
+    pub(super) fn is_skipped(&self, result: Value) -> bool {
+        self.skipped.contains(&result)
     }
 
     /// Whether a weight is a part of blocks that products and lookups read.
@@ -176,8 +193,7 @@ fn candidates(builder: &Builder, reading: &Reading<'_>) -> Vec<Candidate> {
     let mut known: FxHashMap<Value, usize> = FxHashMap::default();
     for node in &reading.nodes {
         let Some((value, along)) = reading.weight(node) else { continue };
-        let module = builder.origin_of(node).and_then(|origin| origin.module.as_deref().map(str::to_owned));
-        let site = WeightSite { op: node.op, name: node.name.clone(), module, along };
+        let site = WeightSite::of(builder, node, along);
         match known.get(&value).and_then(|at| order.get_mut(*at)) {
             Some(candidate) => candidate.sites.push(site),
             None => {
@@ -213,7 +229,9 @@ fn place(weight: &Weight) -> WeightPlace {
 /// Why a weight stays, if it does.
 fn left_as_it_is(reading: &Reading<'_>, candidate: &Candidate, wanted: &WeightQuantization) -> Option<Left> {
     let weight = &candidate.weight;
-    if weight.sizes.iter().product::<i64>() < SMALLEST {
+    let is_small = weight.sizes.iter().product::<i64>() < SMALLEST;
+    // A product of integers has integer weights, however few these are.
+    if is_small && !matches!(wanted.operands, Operands::Measured(_)) {
         return Some(Left::Small);
     }
     if let Some(op) = reading.other_reader(candidate.value) {
@@ -300,6 +318,19 @@ impl Skipped {
             (text.clone(), below.to_vec(), false)
         };
         Skipped(patterns.iter().map(of).collect())
+    }
+
+    /// The results of nodes that a pattern names, or whose weight one names.
+    fn results(&mut self, reading: &Reading<'_>, nodes: &[Node]) -> FxHashSet<Value> {
+        let mut found = FxHashSet::default();
+        for node in nodes.iter().filter(|node| schema::facts(node.op).integers != Integers::No) {
+            let name = reading.weight(node).and_then(|(value, _)| Some(weight(reading.builder, value)?.name));
+            let name = name.as_deref().unwrap_or(&node.name);
+            if self.has(name, &[WeightSite::of(reading.builder, node, Along::Axis(0))]) {
+                found.extend(node.outputs.iter().flatten());
+            }
+        }
+        found
     }
 
     /// Whether a pattern names the weight, or what reads it.

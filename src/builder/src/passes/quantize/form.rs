@@ -6,12 +6,15 @@ use std::sync::Arc;
 
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::weights::{CodeFormat, Digits};
-use aten2onnx_onnx::graph::{Attr, Node, Value};
+use aten2onnx_onnx::graph::{Attr, Constant, Node, Value};
 
 use super::choice::Chosen;
 use super::sites::{DEPTH, is_passed, port};
+use crate::passes::quantized::{floats, is_plain, whole_bias};
 use crate::passes::rewriter::Rewriter;
 
+/// The first opset whose DequantizeLinear has a scale for each index of an axis.
+const SCALE_OF_AN_AXIS: i64 = 13;
 /// The first opset with 4-bit integers.
 const FOUR_BITS: i64 = 21;
 
@@ -24,9 +27,33 @@ pub(in super::super) fn quantize_node(cx: &mut Rewriter<'_>, node: &Node) -> Opt
     let weight = node.input(at)?;
     let floats = rebuilt(cx, weight, DEPTH)?;
     let inputs: Vec<Value> = node.inputs.iter().copied().collect::<Option<_>>()?;
-    let replaced: Vec<Value> =
-        inputs.into_iter().enumerate().map(|(i, value)| if i == at { floats } else { value }).collect();
+    let bias = whole_bias_of(cx, node, weight);
+    let replaced = inputs.into_iter().enumerate().map(|(i, value)| match i {
+        _ if i == at => floats,
+        2 => bias.unwrap_or(value),
+        _ => value,
+    });
+    let replaced: Vec<Value> = replaced.collect();
     cx.remade(node, &replaced)
+}
+
+/// The bias of a product of integers in steps of its sums, as integers that are dequantized. Runtimes that multiply integers take no other.
+fn whole_bias_of(cx: &mut Rewriter<'_>, node: &Node, weight: Value) -> Option<Value> {
+    let choices = Arc::clone(cx.choices.as_ref()?);
+    let is_whole = choices.is_measured && cx.builder.opset() >= SCALE_OF_AN_AXIS;
+    (is_whole && (node.op == "Conv" || node.op == "Gemm" && is_plain(node))).then_some(())?;
+    let (x, bias) = (cx.made_by(node.input(0)?, "DequantizeLinear")?, node.input(2)?);
+    let scale = cx.builder.constant_scalar(x.input(1)?)?.as_float()?;
+    let chosen = choices.chosen.get(&weight).filter(|chosen| chosen.is_whole)?;
+    let count = *chosen.rows.first()?;
+    let scales = chosen.blocks.scales().reshaped(&[count])?;
+    let scales = cx.builder.weight(Arc::new(scales));
+    (cx.known_sizes(bias)? == [count]).then_some(())?;
+    let codes = whole_bias(cx, bias, scales, scale)?;
+    let steps: Vec<u8> =
+        floats(cx, scales)?.iter().flat_map(|channel| ((channel * scale) as f32).to_le_bytes()).collect();
+    let steps = cx.builder.intern(Constant::new(Dtype::Float32, vec![count], steps));
+    cx.make("DequantizeLinear", &[codes, steps], vec![("axis", Attr::Int(0))])
 }
 
 /// The value with its weight quantized, if it is one that is chosen, or is moved or cast from one.
@@ -44,6 +71,11 @@ fn rebuilt(cx: &mut Rewriter<'_>, value: Value, depth: usize) -> Option<Value> {
 
 /// The floats of a quantized weight.
 fn written(cx: &mut Rewriter<'_>, chosen: &Chosen) -> Option<Value> {
+    let is_of_bytes = matches!(chosen.blocks.format(), CodeFormat::Int8 | CodeFormat::Uint8);
+    let is_of_channels = chosen.is_whole && chosen.blocks.codes().sizes.first() == chosen.rows.first();
+    if is_of_bytes && is_of_channels && cx.choices.as_ref()?.is_measured {
+        return written_in_place(cx, chosen);
+    }
     let codes = chosen.blocks.codes();
     // One scale for each index of the first axis needs no other sizes.
     let count = *codes.sizes.first()?;
@@ -81,6 +113,23 @@ fn written(cx: &mut Rewriter<'_>, chosen: &Chosen) -> Option<Value> {
         true => Some(floats),
         false => cx.make("Transpose", &[floats], vec![("perm", Attr::Ints(back))]),
     }
+}
+
+/// The integers of a weight with one scale for each channel, in the order of the weight: a runtime that multiplies integers finds nothing between the
+/// DequantizeLinear and the product. Zero points are written, because ONNX Runtime asks for them.
+fn written_in_place(cx: &mut Rewriter<'_>, chosen: &Chosen) -> Option<Value> {
+    let count = *chosen.rows.first()?;
+    let back = inverse(&chosen.perm);
+    let axis = back.iter().position(|axis| *axis == 0)?;
+    let codes = chosen.blocks.codes().reshaped(&chosen.rows)?.transposed(Some(&back))?;
+    let dtype = codes.dtype;
+    let zeros = match chosen.blocks.zeros() {
+        Some(zeros) => cx.builder.weight(Arc::new(zeros.reshaped(&[count])?)),
+        None => cx.builder.intern(Constant::new(dtype, vec![count], vec![0; usize::try_from(count).ok()?])),
+    };
+    let scales = chosen.blocks.scales().reshaped(&[count])?;
+    let parts = [cx.builder.weight(Arc::new(codes)), cx.builder.weight(Arc::new(scales)), zeros];
+    cx.make("DequantizeLinear", &parts, vec![("axis", Attr::Int(axis as i64))])
 }
 
 /// The order that undoes another.

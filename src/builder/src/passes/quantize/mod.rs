@@ -7,6 +7,7 @@
 mod choice;
 mod dynamic;
 mod form;
+mod measured;
 mod sites;
 mod tied;
 mod told;
@@ -24,6 +25,8 @@ use super::{LAST_PASSES, MAX_ROUNDS, PASSES, Passes, quantized};
 use crate::build::Builder;
 pub(super) use choice::Choices;
 use form::quantize_node;
+pub use measured::ValueRanges;
+use measured::{Rounding, round_values};
 
 /// The first opset with float8.
 const FLOAT8_OPSET: i64 = 19;
@@ -37,12 +40,23 @@ pub struct WeightQuantization {
     pub block: BlockLength,
     /// How scales are chosen.
     pub search: ScaleSearch,
-    /// Products and convolutions multiply integers, to which the other operand is rounded when the model runs.
-    pub is_dynamic: bool,
+    /// What becomes of the other operands of products, and of values between operators.
+    pub operands: Operands,
     /// Patterns with `*` and `?` of weights, operators, nodes or modules that stay as they are. A module stands for all below it.
     pub skip: Vec<String>,
     /// The half precision that the model gets afterwards.
     pub half: Option<Dtype>,
+}
+
+/// What becomes of operands that are no weights.
+#[derive(Debug, Clone)]
+pub enum Operands {
+    /// They stay floats.
+    Floats,
+    /// Products and convolutions multiply integers, to which the other operand is rounded with the range that it has when the model runs.
+    Dynamic,
+    /// They are rounded to integers with ranges that were measured before.
+    Measured(ValueRanges),
 }
 
 /// How many numbers have a common scale.
@@ -65,7 +79,7 @@ impl Passes {
     pub fn quantize(self, builder: &mut Builder, wanted: &WeightQuantization) -> Result<Vec<String>> {
         check(builder, wanted)?;
         let fusions = Arc::new(Fusions::of(builder));
-        let nodes = live_nodes(builder);
+        let mut nodes = live_nodes(builder);
         let choices = match Choices::of(builder, &nodes, wanted) {
             Ok(choices) => Arc::new(choices),
             Err(error) => {
@@ -73,12 +87,17 @@ impl Passes {
                 return Err(error);
             }
         };
+        let mut rounding: Option<Rounding> = None;
+        if let Operands::Measured(ranges) = &wanted.operands {
+            let (rounded, what) = round_values(builder, nodes, &choices, ranges)?;
+            (nodes, rounding) = (rounded, Some(what));
+        }
         let mut rewriter = Rewriter::new(builder, self, &fusions, &nodes);
         rewriter.choices = Some(Arc::clone(&choices));
         rewriter.run(nodes, &[quantize_node]);
-        // Sums of integers that are scaled later overflow half precision.
-        let is_wide =
-            |pass: &Pass| wanted.half.is_none() || !std::ptr::fn_addr_eq(*pass, quantized::scale_columns as Pass);
+        // Sums of integers that are scaled later overflow half precision, and are products of floats.
+        let is_scaled_later = wanted.half.is_none() && rounding.is_none();
+        let is_wide = |pass: &Pass| is_scaled_later || !std::ptr::fn_addr_eq(*pass, quantized::scale_columns as Pass);
         let passes: Vec<Pass> =
             if self.level == 0 { WRITING } else { PASSES }.iter().copied().filter(is_wide).collect();
         for _ in 0..MAX_ROUNDS {
@@ -94,7 +113,7 @@ impl Passes {
             Rewriter::new(builder, self, &fusions, &nodes).run(nodes, passes);
             tied::tie(builder);
         }
-        Ok(told::notes(&choices, wanted))
+        Ok(told::notes(&choices, wanted, rounding.as_ref()))
     }
 }
 

@@ -30,6 +30,13 @@ pub(super) struct WeightSite {
     pub along: Along,
 }
 
+impl WeightSite {
+    pub fn of(builder: &Builder, node: &Node, along: Along) -> WeightSite {
+        let module = builder.origin_of(node).and_then(|origin| origin.module.as_deref().map(str::to_owned));
+        WeightSite { op: node.op, name: node.name.clone(), module, along }
+    }
+}
+
 /// The input of a node that may be a quantized weight.
 pub(super) fn port(node: &Node) -> Option<usize> {
     match node.op {
@@ -58,7 +65,7 @@ pub(super) fn is_passed(node: &Node) -> bool {
 
 /// All nodes, those of bodies too, by what they make and what they read.
 pub(super) struct Reading<'n> {
-    builder: &'n Builder,
+    pub builder: &'n Builder,
     makers: FxHashMap<Value, &'n Node>,
     readers: FxHashMap<Value, Vec<Option<&'n Node>>>,
     /// In order.
@@ -107,6 +114,19 @@ impl<'n> Reading<'n> {
             Source::Input | Source::Node => false,
         };
         is_stored && matches!(self.builder.dtype(value), Dtype::Float32 | Dtype::Float16 | Dtype::Bfloat16)
+    }
+
+    /// The node that makes a value.
+    pub fn maker(&self, value: Value) -> Option<&'n Node> {
+        self.makers.get(&value).copied()
+    }
+
+    /// The node that reads a value, if nothing else does.
+    pub fn only_reader(&self, value: Value) -> Option<&'n Node> {
+        match self.readers.get(&value)?.as_slice() {
+            [Some(node)] => Some(*node),
+            _ => None,
+        }
     }
 
     /// What reads a value in another way: an operator, or the results of the model or of a body.

@@ -7,6 +7,7 @@ use aten2onnx_core::weights::CodeFormat;
 
 use super::WeightQuantization;
 use super::choice::{Choices, Chosen, Left};
+use super::measured::Rounding;
 
 /// So many weights are named for a reason.
 const NAMED: usize = 4;
@@ -25,7 +26,7 @@ pub(super) fn bytes(chosen: &Chosen, elements: u64) -> u64 {
 }
 
 /// The notes.
-pub(super) fn notes(choices: &Choices, wanted: &WeightQuantization) -> Vec<String> {
+pub(super) fn notes(choices: &Choices, wanted: &WeightQuantization, rounding: Option<&Rounding>) -> Vec<String> {
     let name = match wanted.format {
         CodeFormat::Int8 => "int8",
         CodeFormat::Uint8 => "uint8",
@@ -45,6 +46,7 @@ pub(super) fn notes(choices: &Choices, wanted: &WeightQuantization) -> Vec<Strin
             size(choices.before)
         )
     }];
+    notes.extend(rounding.into_iter().flat_map(rounded));
     let mut left: BTreeMap<&Left, Vec<&str>> = BTreeMap::new();
     choices.left.iter().for_each(|(why, name)| left.entry(why).or_default().push(name));
     for (why, names) in left {
@@ -53,6 +55,20 @@ pub(super) fn notes(choices: &Choices, wanted: &WeightQuantization) -> Vec<Strin
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let stay = if names.len() == 1 { "stays as it is" } else { "stay as they are" };
         notes.push(format!("{}{more} {stay}: {why}", named.join(", ")));
+    }
+    notes
+}
+
+/// What is rounded.
+fn rounded(rounding: &Rounding) -> Vec<String> {
+    let dtype = if rounding.is_signed { Dtype::Int8 } else { Dtype::Uint8 };
+    let (nodes, values) = (rounding.nodes, rounding.values);
+    let mut notes = vec![format!(
+        "static: {nodes} nodes compute with integers, {values} values between them are rounded to {dtype}"
+    )];
+    if !rounding.without_range.is_empty() {
+        let named: Vec<String> = rounding.without_range.iter().map(|op| format!("`{op}`")).collect();
+        notes.push(format!("{} stay floats where a value has no finite range in the measured runs", named.join(", ")));
     }
     notes
 }

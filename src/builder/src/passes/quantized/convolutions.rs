@@ -44,7 +44,7 @@ pub(in super::super) fn quantize_convolutions(cx: &mut Rewriter<'_>, node: &Node
 }
 
 /// The bias in steps of the products, as the operator adds it.
-fn whole_bias(cx: &mut Rewriter<'_>, bias: Value, scale: Value, given: f64) -> Option<Value> {
+pub(in super::super) fn whole_bias(cx: &mut Rewriter<'_>, bias: Value, scale: Value, given: f64) -> Option<Value> {
     let (bias, scales) = (floats(cx, bias)?, floats(cx, scale)?);
     let whole = |(bias, scale): (&f64, &f64)| {
         let steps = (bias / (scale * given)).round_ties_even();
@@ -56,7 +56,8 @@ fn whole_bias(cx: &mut Rewriter<'_>, bias: Value, scale: Value, given: f64) -> O
     (numbers.len() == scales.len()).then(|| cx.builder.intern(Constant::new(Dtype::Int32, sizes, bytes)))
 }
 
-fn floats(cx: &Rewriter<'_>, value: Value) -> Option<Vec<f64>> {
+/// The numbers of a value that is known.
+pub(in super::super) fn floats(cx: &Rewriter<'_>, value: Value) -> Option<Vec<f64>> {
     let constant = known(cx, value)?;
     decode(constant.dtype, constant.bytes())?.iter().map(Scalar::as_float).collect()
 }

@@ -21,7 +21,7 @@ mod tables;
 
 pub(super) use activations::unsigned_activations;
 pub(super) use columns::scale_columns;
-pub(super) use convolutions::quantize_convolutions;
+pub(super) use convolutions::{floats, quantize_convolutions, whole_bias};
 pub(super) use experts::fuse_experts;
 pub(super) use exponents::raise_exponents;
 pub(super) use lookup::look_up_rows;
