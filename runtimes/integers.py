@@ -33,6 +33,7 @@ ATTRIBUTES: dict[str, dict[str, object]] = {
     "LpPool": {"kernel_shape": [2, 2]},
     "MaxPool": {"kernel_shape": [2, 2]},
     "Softmax": {"axis": -1},
+    "Split": {"axis": 1},
     "SpaceToDepth": {"blocksize": 2},
 }
 NUMBERS: dict[str, list[tuple[type, list[float]]]] = {
@@ -43,12 +44,14 @@ NUMBERS: dict[str, list[tuple[type, list[float]]]] = {
     "Reshape": [(np.int64, [4, 64])],
     "Resize": [(np.float32, []), (np.float32, [1, 1, 2, 2])],
     "Slice": [(np.int64, [0]), (np.int64, [2]), (np.int64, [1])],
+    "Split": [(np.int64, [2, 2])],
     "Squeeze": [(np.int64, [0])],
     "Unsqueeze": [(np.int64, [0])],
 }
 SCALARS = {"Clip"}
 # The weights of products, and the axis of the scales.
 WEIGHTS: dict[str, tuple[list[int], int]] = {"Conv": ([4, 4, 3, 3], 0), "ConvTranspose": ([4, 4, 3, 3], 1), "Gemm": ([8, 8], 1), "MatMul": ([8, 8], 1)}
+RESULTS = {"Split": 2}
 OPERANDS = {"Add": 2, "Concat": 2, "Div": 2, "Max": 2, "Min": 2, "Mul": 2, "Sub": 2}
 
 
@@ -77,11 +80,13 @@ def model_of(operator: str, is_same: bool, is_rounded: bool = True) -> onnx.Mode
         parts = [constant("codes", codes.astype(np.int8)), constant("scales", np.full(shape[axis], 0.01, np.float32)), constant("zeros", np.zeros(shape[axis], np.int8))]
         nodes.append(helper.make_node("DequantizeLinear", parts, ["w"], axis=axis))
         operands.append("w")
-    nodes.append(helper.make_node(operator, operands, ["r"], **ATTRIBUTES.get(operator, {})))
+    results = [f"r{i}" for i in range(RESULTS.get(operator, 1))]
+    nodes.append(helper.make_node(operator, operands, results, **ATTRIBUTES.get(operator, {})))
+    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in results]
     if is_rounded:
-        nodes.append(helper.make_node("QuantizeLinear", ["r", result_scale, zero], ["y"]))
-    result = helper.make_tensor_value_info("y", TensorProto.UINT8, None) if is_rounded else helper.make_tensor_value_info("r", TensorProto.FLOAT, None)
-    graph = helper.make_graph(nodes, operator, inputs, [result], constants)
+        nodes.extend(helper.make_node("QuantizeLinear", [name, result_scale, zero], [f"{name}/codes"]) for name in results)
+        outputs = [helper.make_tensor_value_info(f"{name}/codes", TensorProto.UINT8, None) for name in results]
+    graph = helper.make_graph(nodes, operator, inputs, outputs, constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
 
 

@@ -222,7 +222,7 @@ def export(
     _arguments.shapes(dynamic_shapes)
     args = _arguments.arguments("args", args)
     way = "export" if dump_exported_program and capture == "auto" else _ways.way_of(capture, strict)
-    options = {
+    options: dict[str, Any] = {
         "output": {
             "opset": chosen_opset(target, _arguments.opset(opset_version)),
             "target": target,
@@ -246,12 +246,12 @@ def export(
         "exact_nan": exact_nan,
         "fallback": _others.fallback(fallback) or "none",
     }
-    measured = None
+    output, measured = options["output"], None
     if calibrate is not None:
         # The float model is measured first.
         own = ("precision", "quantize", "external_data")
-        measured = {name: value for name, value in options["output"].items() if name != "description"}
-        options["output"] = {name: value for name, value in options["output"].items() if name not in own}
+        measured = {name: value for name, value in output.items() if name != "description"}
+        options["output"] = {name: value for name, value in output.items() if name not in own}
     made = Report(name_of_model(model))
     if before is not None or after is not None:
         model = _around(model, before, after)
@@ -278,7 +278,7 @@ def export(
                 arguments = (args, kwargs, dynamic_shapes, dynamic_axes, input_names, output_names, strict, fixes)
                 request = _ways.Request(arguments, way, branches, examples, _arguments.branch_inputs(branch_inputs, branches), verify, max_branches, max_runs, _arguments.roll(roll, branches))
                 program = _from_torch(model, request, rules, options, made, shown, outside)
-        if measured is not None:
+        if calibrate is not None and measured is not None:
             with made.timed("calibrate"):
                 _calibrate.quantize_program(program, rules, measured, calibrate, calibration, percentile)
         program._progress, program._precision, program._quantized = progress, precision, quantize or quantize_weights

@@ -16,6 +16,7 @@ __all__ = [
     "Rules",
     "__version__",
     "chosen_opset",
+    "converted_model",
     "diff",
     "difference_page",
     "edit",

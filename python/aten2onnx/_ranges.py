@@ -14,8 +14,8 @@ from ._errors import InputError, UnsupportedError, require
 if TYPE_CHECKING:
     from ._calibrate import Runs
 
-#: So many parts a histogram has, and so many levels integers of 8 bits have on one side of 0.
-_BINS, _LEVELS = 2048, 128
+#: So many parts a histogram has, and so many steps integers of 8 bits have.
+_BINS, _STEPS = 2048, 255
 #: So many bytes of values are kept in a run for their histograms.
 _KEPT = 1 << 29
 #: From so many parts on, a histogram may be cut by its entropy, in steps of so many.
@@ -149,22 +149,26 @@ def entropy_range(spread: Spread) -> tuple[float, float]:
     if counts.sum() == 0:
         return spread.least, spread.largest
     best, end = math.inf, _BINS
-    for bins in range(_LEVELS, _BINS + 1, _STEP):
-        divergence = _divergence(numpy, counts, bins)
+    for bins in range(_STEPS, _BINS + 1, _STEP):
+        most = furthest * bins / _BINS
+        # The side with the further end has its share of the steps.
+        share = most / (max(0.0, min(spread.largest, most)) - min(0.0, max(spread.least, -most)))
+        divergence = _divergence(numpy, counts, bins, round(_STEPS * min(share, 1.0)))
         if divergence < best:
             best, end = divergence, bins
     most = furthest * end / _BINS
     return max(spread.least, -most), min(spread.largest, most)
 
 
-def _divergence(numpy: Any, counts: Any, bins: int) -> float:
-    """What is lost where the elements of so many parts become levels, and those beyond become the last one."""
+def _divergence(numpy: Any, counts: Any, bins: int, steps: int) -> float:
+    """What is lost where the elements of so many parts become levels, and those beyond become the last one. Of few elements the counts alone differ from
+    their means, by one half of a degree of freedom for each element (Miller and Madow): that is no loss."""
     held = counts[:bins].astype(float)
     wanted = held.copy()
     wanted[-1] += counts[bins:].sum()
-    places = numpy.arange(bins) * _LEVELS // bins
-    sums = numpy.bincount(places, weights=held, minlength=_LEVELS)
-    filled = numpy.bincount(places, weights=held > 0, minlength=_LEVELS)
+    places = numpy.arange(bins) * steps // bins
+    sums = numpy.bincount(places, weights=held, minlength=steps)
+    filled = numpy.bincount(places, weights=held > 0, minlength=steps)
     levels = numpy.where(held > 0, (sums / numpy.maximum(filled, 1))[places], 0.0)
     if levels.sum() == 0:
         return math.inf
@@ -172,7 +176,8 @@ def _divergence(numpy: Any, counts: Any, bins: int) -> float:
     is_lost = (wanted > 0) & (levels == 0)
     levels = numpy.where(is_lost, 1e-9, levels)
     there = wanted > 0
-    return float((wanted[there] * numpy.log(wanted[there] / levels[there])).sum())
+    by_chance = ((held > 0).sum() - (filled > 0).sum()) / (2 * counts.sum())
+    return float((wanted[there] * numpy.log(wanted[there] / levels[there])).sum() - by_chance)
 
 
 def _wider(choose: Any, known: float, found: float) -> float:
@@ -182,7 +187,8 @@ def _wider(choose: Any, known: float, found: float) -> float:
 
 def _groups(spreads: Mapping[str, Spread]) -> Iterator[list[str]]:
     """Values whose elements are kept together in a run."""
-    group, size = [], 0
+    group: list[str] = []
+    size = 0
     for name, spread in spreads.items():
         if not spread.is_finite or spread.least == spread.largest:
             continue

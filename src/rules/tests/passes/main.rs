@@ -19,6 +19,7 @@ mod heads;
 mod identity;
 mod integers;
 mod levels;
+mod measured;
 mod net;
 mod norms;
 mod quantized;

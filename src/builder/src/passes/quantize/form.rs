@@ -20,6 +20,9 @@ const FOUR_BITS: i64 = 21;
 
 /// Gives a node its quantized weight.
 pub(in super::super) fn quantize_node(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+    if node.op == "Add" {
+        return add_whole_bias(cx, node);
+    }
     let at = port(node)?;
     if let Some(found) = super::dynamic::multiply_integers(cx, node) {
         return Some(found);
@@ -49,11 +52,37 @@ fn whole_bias_of(cx: &mut Rewriter<'_>, node: &Node, weight: Value) -> Option<Va
     let scales = chosen.blocks.scales().reshaped(&[count])?;
     let scales = cx.builder.weight(Arc::new(scales));
     (cx.known_sizes(bias)? == [count]).then_some(())?;
+    dequantized_bias(cx, bias, scales, scale)
+}
+
+/// The integers of a bias in steps of products, of whose operands one has a scale for each channel and the other one scale.
+fn dequantized_bias(cx: &mut Rewriter<'_>, bias: Value, scales: Value, scale: f64) -> Option<Value> {
     let codes = whole_bias(cx, bias, scales, scale)?;
-    let steps: Vec<u8> =
-        floats(cx, scales)?.iter().flat_map(|channel| ((channel * scale) as f32).to_le_bytes()).collect();
-    let steps = cx.builder.intern(Constant::new(Dtype::Float32, vec![count], steps));
+    let channels = floats(cx, scales)?;
+    let steps: Vec<u8> = channels.iter().flat_map(|channel| ((channel * scale) as f32).to_le_bytes()).collect();
+    let steps = cx.builder.intern(Constant::new(Dtype::Float32, vec![channels.len() as i64], steps));
     cx.make("DequantizeLinear", &[codes, steps], vec![("axis", Attr::Int(0))])
+}
+
+/// A sum of a product of integers and a bias, with the bias as for [`whole_bias_of`]: ONNX Runtime makes one product of both where it knows all sizes.
+fn add_whole_bias(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+    cx.choices.as_ref().filter(|choices| choices.is_measured && cx.builder.opset() >= SCALE_OF_AN_AXIS)?;
+    let (a, b) = (node.input(0)?, node.input(1)?);
+    let (at, product) = match (cx.made_by(a, "MatMul"), cx.made_by(b, "MatMul")) {
+        (Some(product), None) => (1, product),
+        (None, Some(product)) => (0, product),
+        _ => return None,
+    };
+    let x = cx.made_by(product.input(0)?, "DequantizeLinear")?;
+    // With other sizes it stays a product of integers and a sum of floats, and the integers of the bias would be made floats in each run.
+    cx.known_sizes(x.input(0)?)?;
+    let weight = cx.made_by(product.input(1)?, "DequantizeLinear")?;
+    let scale = cx.builder.constant_scalar(x.input(1)?)?.as_float()?;
+    let (scales, bias) = (weight.input(1)?, node.input(at)?);
+    let count = *cx.known_sizes(scales)?.first()?;
+    (cx.known_sizes(bias)? == [count] && count > 1).then_some(())?;
+    let found = dequantized_bias(cx, bias, scales, scale)?;
+    cx.remade(node, &if at == 1 { [a, found] } else { [found, b] })
 }
 
 /// The value with its weight quantized, if it is one that is chosen, or is moved or cast from one.

@@ -128,13 +128,20 @@ impl Plan<'_> {
         }
     }
 
-    /// The one float32 result of a node that is not left as it is.
-    fn result(&self, node: &Node) -> Option<Value> {
+    /// The float32 results of a node that is not left as it is.
+    fn results(&self, node: &Node) -> Option<Vec<Value>> {
         let runtime = self.builder.quantized();
         let is_listed = runtime.operators.is_empty() || runtime.operators.contains(&node.op);
-        let &[Some(result)] = node.outputs.as_slice() else { return None };
-        let is_float = self.builder.dtype(result) == Dtype::Float32;
-        (is_listed && is_float && !self.choices.is_skipped(result)).then_some(result)
+        let results: Vec<Value> = node.outputs.iter().copied().collect::<Option<_>>()?;
+        let is_float =
+            |result: &Value| self.builder.dtype(*result) == Dtype::Float32 && !self.choices.is_skipped(*result);
+        (is_listed && results.iter().all(is_float)).then_some(results)
+    }
+
+    /// The only one of them.
+    fn result(&self, node: &Node) -> Option<Value> {
+        let results = self.results(node)?;
+        results.first().copied().filter(|_| results.len() == 1)
     }
 
     /// What a node reads as integers, if it computes with them.
@@ -188,14 +195,12 @@ impl Plan<'_> {
     fn add_mover(&mut self, at: usize, node: &Node) {
         let is_mover =
             schema::facts(node.op).integers == Integers::Same && !self.builder.quantized().operators.is_empty();
-        let Some(result) = self.result(node).filter(|_| is_mover) else { return };
+        let Some(results) = self.results(node).filter(|_| is_mover) else { return };
         let Some(value) = node.input(0) else { return };
         let is_stored = matches!(self.builder.source(value), Source::Constant(_) | Source::Weight(_));
-        if self.decided.read.contains(&result)
-            && !self.decided.made.contains(&result)
-            && !is_stored
-            && self.has_range(value)
-        {
+        if results.iter().any(|result| self.decided.read.contains(result)) && !is_stored && self.has_range(value) {
+            // All parts of a value are integers, or none is.
+            self.decided.read.extend(results);
             self.decided.read.insert(value);
             self.decided.integer.insert(at);
         }
@@ -204,12 +209,12 @@ impl Plan<'_> {
     /// What is moved keeps its range.
     fn share_range(&mut self, node: &Node) {
         let is_mover = schema::facts(node.op).integers == Integers::Same;
-        let Some(result) = self.result(node).filter(|_| is_mover) else { return };
+        let Some(results) = self.results(node).filter(|_| is_mover) else { return };
         let Some(value) = node.input(0) else { return };
-        let is_rounded = self.decided.read.contains(&value) || self.decided.made.contains(&value);
-        if is_rounded && self.decided.read.contains(&result) && !self.decided.made.contains(&result) {
+        if self.decided.read.contains(&value) || self.decided.made.contains(&value) {
             let origin = self.decided.same.get(&value).copied().unwrap_or(value);
-            self.decided.same.insert(result, origin);
+            let read = results.into_iter().filter(|result| self.decided.read.contains(result));
+            self.decided.same.extend(read.map(|result| (result, origin)));
         }
     }
 }
