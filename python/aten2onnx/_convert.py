@@ -39,6 +39,7 @@ def convert(
     opset_version: int | None = None,
     target: str | None = None,
     ir_version: int | str = "lowest",
+    no_fuse: Sequence[str] = (),
     external_data: ExternalData = "auto",
     precision: Precision | None = None,
     io: str | None = None,
@@ -74,6 +75,7 @@ def convert(
         opset_version: The opset of the result, `MIN_OPSET` to `MAX_OPSET` (default: 18; for a target its fastest, if that was measured, or the nearest that it supports).
         target: The runtime, such as "tensorrt-8.6". Operators that it lacks are lowered. `aten2onnx targets` lists the runtimes.
         ir_version: The IR version: "lowest" that can hold the model, "release" for that of the opset's ONNX release, or a number.
+        no_fuse: Patterns of `fuse` rules that are not applied, such as "gelu", and of "attention", "heads" and "rotary_embedding"; `*` is any text.
         external_data: Where the weights go: "auto" (as in the source), "always" or True, "never" or False.
         precision: "float16" or "bfloat16": the model computes in it and has weights of it, but for what must stay float32 (sums, exponentials,
             positions, numbers that it does not hold). "mixed": products alone, in float16. The log says what stays float32 and why.
@@ -123,6 +125,7 @@ def convert(
             "opset": chosen_opset(target, _arguments.opset(opset_version)),
             "target": target,
             "ir": str(ir_version),
+            "no_fuse": list(no_fuse),
             "external_data": external_data_choice(external_data),
             "precision": _arguments.precision(precision, io, keep_float32),
             "quantize": _arguments.quantize(quantize_weights, quantize, block_size, scales, skip),

@@ -96,6 +96,7 @@ def export(
     verify: bool = False,
     report: bool | str | os.PathLike[str] | None = None,
     ir_version: int | str = "lowest",
+    no_fuse: Sequence[str] = (),
     method: str | None = None,
     default_dtype: DType | None = None,
     capture: Capture = "auto",
@@ -182,6 +183,7 @@ def export(
         verify: Whether to compare the results with PyTorch's in ONNX Runtime: at the example, and at the other sizes that a module was recorded at.
         report: A path for the report (JSON if it ends in `.json`, a page if it ends in `.html`, else Markdown), or True for `f` + ".report.md".
         ir_version: The IR version: "lowest" that can hold the model, "release" for that of the opset's ONNX release, or a number.
+        no_fuse: Patterns of `fuse` rules that are not applied, such as "gelu", and of "attention", "heads" and "rotary_embedding"; `*` is any text.
         method: The method of a TorchScript model (default: forward).
         default_dtype: What `torch.get_default_dtype()` was when a TorchScript model was written, if it was not float32: its file does not
             say it. For live models it is that of now.
@@ -227,6 +229,7 @@ def export(
             "opset": chosen_opset(target, _arguments.opset(opset_version)),
             "target": target,
             "ir": str(ir_version),
+            "no_fuse": list(no_fuse),
             "external_data": external_data_choice(external_data),
             "precision": _arguments.precision(precision, io, keep_float32),
             "quantize": _arguments.quantize(quantize_weights, quantize, block_size, scales, skip),

@@ -88,3 +88,15 @@ def test_a_file_of_another_exporter_is_converted():
 def test_what_cannot_be_is_an_error(options, message):
     with pytest.raises(aten2onnx.Error, match=message):
         exported(**options)
+
+
+@pytest.mark.parametrize(("target", "operator"), [("onnxruntime", "MatMulNBits"), (None, "DequantizeLinear")])
+def test_scales_of_weights_are_half_too(target, operator):
+    """transformers.js calls such a file q4f16: products with weights of 4 bits read and make float16."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(256, 512), nn.GELU(), nn.Linear(512, 256)).eval()
+    program = aten2onnx.export(model, (torch.randn(4, 256),), precision="float16", quantize_weights="int4", target=target, opset_version=21, verify=True)
+    graph = program.model_proto.graph
+    assert [node.op_type for node in graph.node].count("Cast") == 2
+    assert [node.op_type for node in graph.node].count(operator) == 2
+    assert FLOAT not in weights(program).values()

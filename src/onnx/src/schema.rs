@@ -160,9 +160,17 @@ pub fn find(name: &str) -> Option<&'static Op> {
     ops.binary_search_by(|op| op.name.cmp(name)).ok().map(|i| &ops[i])
 }
 
-/// What an operator does. Nothing is known of those of other domains.
+/// The schema of an operator of any domain, such as `com.microsoft::MatMulNBits`.
+pub fn find_in_any_domain(name: &str) -> Option<&'static Op> {
+    match name.contains("::") {
+        true => FOREIGN.binary_search_by(|op| op.name.cmp(name)).ok().and_then(|i| FOREIGN.get(i)),
+        false => find(name),
+    }
+}
+
+/// What an operator does. Of those of other domains little is known.
 pub fn facts(name: &str) -> &'static Facts {
-    find(name).map_or(&Facts::UNKNOWN, |op| &op.facts)
+    find_in_any_domain(name).map_or(&Facts::UNKNOWN, |op| &op.facts)
 }
 
 impl Op {

@@ -51,6 +51,9 @@ pub struct OutputOptions {
     /// Where weights are stored
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "WHERE", default_value_t = ExternalData::Auto))]
     pub external_data: ExternalData,
+    /// Do not make one operator of several by this `fuse` rule, such as `gelu`, or of `attention`, `heads` or `rotary_embedding`; `*` is any text
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PATTERN"))]
+    pub no_fuse: Vec<String>,
     /// The precision that it computes in.
     #[cfg_attr(feature = "clap", command(flatten))]
     pub precision: PrecisionOptions,
@@ -302,6 +305,7 @@ impl OutputOptions {
     /// Options for the weights that contradict each other, or that the model cannot have.
     pub fn run_passes(&self, opt_level: u8, builder: &mut Builder, ranges: Option<ValueRanges>) -> Result<Vec<String>> {
         let passes = self.passes(opt_level);
+        passes.leave_unfused(builder, &self.no_fuse)?;
         passes.run(builder);
         match self.quantize.request(self.external_data, self.precision.precision, ranges)? {
             Some(wanted) => passes.quantize(builder, &wanted),

@@ -155,7 +155,8 @@ impl Units {
             let edges = |values: &[Value]| values.iter().map(|value| fixed(graph, Some(*value))).collect();
             place.bodies.push(BodyPorts { inputs: edges(&body.inputs), outputs: edges(&body.outputs) });
         }
-        let Some(version) = schema::find(node.op).and_then(|op| op.at(graph.version_of(node.domain_and_type().0)))
+        let Some(version) =
+            schema::find_in_any_domain(node.op).and_then(|op| op.at(graph.version_of(node.domain_and_type().0)))
         else {
             return;
         };

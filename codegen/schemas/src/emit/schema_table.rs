@@ -53,15 +53,29 @@ mod onnx_table {
 
 ";
 
-/// The text of a module `onnx_table`, and of `pub use onnx_table::ONNX`.
+/// The text of a module `onnx_table`, and of `pub use onnx_table::{FOREIGN, ONNX}`.
 pub fn emit(schemas: &Schemas) -> String {
     let mut shared = Shared::default();
+    let opsets = (schemas.opsets.min, schemas.opsets.max);
+    let ops = rows(schemas, &mut shared, |name| !name.contains("::"), opsets);
+    // The compiler has checked calls of other domains, and the builder needs no schema for them. Half precision asks for their types.
+    let foreign = rows(schemas, &mut shared, |name| name.contains("::"), (1, u32::MAX));
+    let mut text = String::from(HEAD);
+    text.push_str(&shared.text);
+    let _ = write!(text, "\n    /// Sorted by name.\n    pub static ONNX: &[Op] = &[\n{ops}    ];\n");
+    let _ = write!(
+        text,
+        "\n    /// Operators of other domains. Sorted by name.\n    pub static FOREIGN: &[Op] = &[\n{foreign}    ];\n}}\n\n"
+    );
+    text.push_str("pub use onnx_table::{FOREIGN, ONNX};\n");
+    text
+}
+
+/// The operators whose names are asked for, in the versions that are in force at opsets from `min` to `max`.
+fn rows(schemas: &Schemas, shared: &mut Shared, is_asked: impl Fn(&str) -> bool, (min, max): (u32, u32)) -> String {
     let mut ops = String::new();
-    // The compiler has checked calls of other domains. The builder needs no schema for them.
-    for (name, versions) in schemas.onnx.ops.iter().filter(|(name, _)| !name.contains("::")) {
-        let rows: Vec<String> = (in_force(versions, schemas.opsets.min, schemas.opsets.max))
-            .map(|version| row(version, schemas, &mut shared))
-            .collect();
+    for (name, versions) in schemas.onnx.ops.iter().filter(|(name, _)| is_asked(name)) {
+        let rows: Vec<String> = in_force(versions, min, max).map(|version| row(version, schemas, shared)).collect();
         if !rows.is_empty() {
             let facts = facts(schemas.operators.facts(name));
             let _ = writeln!(
@@ -71,11 +85,7 @@ pub fn emit(schemas: &Schemas) -> String {
             );
         }
     }
-    let mut text = String::from(HEAD);
-    text.push_str(&shared.text);
-    let _ = write!(text, "\n    /// Sorted by name.\n    pub static ONNX: &[Op] = &[\n{ops}    ];\n}}\n\n");
-    text.push_str("pub use onnx_table::ONNX;\n");
-    text
+    ops
 }
 
 /// `Facts { shape: Shape::First, elementwise: true, ..Facts::UNKNOWN }`

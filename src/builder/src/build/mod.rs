@@ -70,6 +70,8 @@ pub struct Builder {
     trace: Trace,
     lowerings: LoweringTables,
     savings: BTreeMap<(u32, u32), (usize, u64)>,
+    /// Patterns of `fuse` rules, and of fusions of the passes, that are not applied.
+    pub(crate) unfused: Vec<String>,
     /// Origins of nodes that were not made, because an equal one has this result.
     sharers: FxHashMap<Value, Vec<u32>>,
 }
@@ -105,6 +107,7 @@ impl Builder {
             trace: Trace::default(),
             lowerings: LoweringTables::default(),
             savings: BTreeMap::new(),
+            unfused: Vec::new(),
             sharers: FxHashMap::default(),
         }
     }

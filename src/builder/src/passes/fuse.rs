@@ -3,10 +3,14 @@
 //! It must not replace what something else reads, unless the pattern says `shared`, nor a node of a version whose calls mean something else than those
 //! of the newest one, in which patterns are written.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use aten2onnx_core::error::{Error, Result};
 use rustc_hash::FxHashMap;
+use wildmatch::WildMatch;
 
+use super::Passes;
 use super::patterns::Search;
 use super::rewriter::Rewriter;
 use crate::build::{Args, Builder, Lowerings};
@@ -28,6 +32,45 @@ pub(super) fn apply_fusions(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value>
     })
 }
 
+/// Fusions that are no rules.
+pub(super) const ATTENTION: &str = "attention";
+/// Shapes of heads before and after attention.
+pub(super) const HEADS: &str = "heads";
+/// Rotations of pairs of features.
+pub(super) const ROTARY_EMBEDDING: &str = "rotary_embedding";
+
+impl Passes {
+    /// Leaves out fusions whose name has one of these patterns, with `*` and `?`.
+    ///
+    /// # Errors
+    /// A pattern that names none.
+    pub fn leave_unfused(self, builder: &mut Builder, patterns: &[String]) -> Result<()> {
+        let own = [ATTENTION, HEADS, ROTARY_EMBEDDING].map(str::to_owned);
+        let rules = builder
+            .rule_tables()
+            .flat_map(|table| table.fusions().iter().map(|fusion| plain_name(&fusion.rule).to_owned()));
+        let known: BTreeSet<String> = rules.chain(own).collect();
+        for pattern in patterns {
+            if !known.iter().any(|name| is_left_out(std::slice::from_ref(pattern), name)) {
+                let names: Vec<&str> = known.iter().map(String::as_str).collect();
+                return Err(Error::unsupported(format!("no fusion is named `{pattern}`"))
+                    .help(format!("they are {}", names.join(", "))));
+            }
+        }
+        builder.unfused = patterns.to_vec();
+        Ok(())
+    }
+}
+
+/// `gelu` of `fuse::gelu`.
+fn plain_name(rule: &str) -> &str {
+    rule.strip_prefix("fuse::").unwrap_or(rule)
+}
+
+fn is_left_out(patterns: &[String], name: &str) -> bool {
+    patterns.iter().any(|pattern| WildMatch::new(plain_name(pattern)).matches(name))
+}
+
 /// The rules that an opset can have, by the operator that their pattern ends with.
 #[derive(Debug, Default)]
 pub(super) struct Fusions {
@@ -36,6 +79,8 @@ pub(super) struct Fusions {
     nodes: FxHashMap<String, Vec<usize>>,
     products: Vec<usize>,
     sums: Vec<usize>,
+    /// Patterns of fusions that are not applied.
+    unfused: Vec<String>,
 }
 
 impl Fusions {
@@ -45,13 +90,14 @@ impl Fusions {
         for table in builder.rule_tables() {
             for fusion in table.fusions() {
                 let is_new = !all.iter().any(|(other, _)| other.rule == fusion.rule);
-                if is_new && is_possible(builder, &fusion.pattern) {
+                let is_wanted = !is_left_out(&builder.unfused, plain_name(&fusion.rule));
+                if is_new && is_wanted && is_possible(builder, &fusion.pattern) {
                     all.push((fusion.clone(), Arc::clone(table)));
                 }
             }
         }
         all.sort_by_key(|(fusion, _)| std::cmp::Reverse(fusion.pattern.size()));
-        let mut fusions = Fusions { all, ..Fusions::default() };
+        let mut fusions = Fusions { all, unfused: builder.unfused.clone(), ..Fusions::default() };
         for (at, (fusion, _)) in fusions.all.iter().enumerate() {
             match &fusion.pattern {
                 Pattern::Node(node) => fusions.nodes.entry(node.op.clone()).or_default().push(at),
@@ -61,6 +107,11 @@ impl Fusions {
             }
         }
         fusions
+    }
+
+    /// Whether a fusion that is no rule is applied.
+    pub(super) fn has(&self, name: &str) -> bool {
+        !is_left_out(&self.unfused, name)
     }
 
     /// The rules whose pattern may end with a node.

@@ -2,12 +2,14 @@
 //!
 //! It must not fuse products that broadcast, a mask that is scaled too, or scores that something else uses.
 
+use super::super::fuse::ATTENTION;
 use super::super::rewriter::Rewriter;
 use super::super::transposes::{joined, perm, transposed};
 use super::{cast_again, number, own_input, takes, uncast};
 use aten2onnx_onnx::graph::{Attr, Node, Value};
 
 pub(in super::super) fn fuse_attention(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+    cx.fusions.has(ATTENTION).then_some(())?;
     match node.op {
         "MatMul" if cx.has("Attention") => unfused(cx, node),
         "Attention" => grouped(cx, node),

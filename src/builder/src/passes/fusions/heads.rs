@@ -2,6 +2,7 @@
 //!
 //! It must not fuse heads that something else uses, or other permutations.
 
+use super::super::fuse::HEADS;
 use super::super::rewriter::Rewriter;
 use super::super::transposes::perm;
 use super::{cast_again, own_input, uncast};
@@ -12,6 +13,7 @@ use aten2onnx_onnx::graph::{Attr, Node, Value};
 const SWAP: [i64; 4] = [0, 2, 1, 3];
 
 pub(in super::super) fn fuse_heads(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+    cx.fusions.has(HEADS).then_some(())?;
     let joined = node.outputs.first().copied().flatten().filter(|_| node.op == "Reshape")?;
     let turned = own_input(cx, node.input(0)?, "Transpose").filter(|turned| is_swap(cx, turned))?;
     let (y, narrowed) = uncast(cx, turned.input(0)?)?;

@@ -5,6 +5,7 @@
 //! that repeats them.
 
 use super::super::constants::known;
+use super::super::fuse::ROTARY_EMBEDDING;
 use super::super::rewriter::Rewriter;
 use aten2onnx_core::dtype::Dtype;
 use aten2onnx_core::sym::SymInt;
@@ -23,6 +24,7 @@ enum Order {
 }
 
 pub(in super::super) fn fuse_rotary_embedding(cx: &mut Rewriter<'_>, node: &Node) -> Option<Value> {
+    cx.fusions.has(ROTARY_EMBEDDING).then_some(())?;
     match node.op {
         "Add" if cx.has("RotaryEmbedding") => whole(cx, node),
         "Concat" if cx.has("RotaryEmbedding") => partial(cx, node),
