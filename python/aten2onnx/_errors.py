@@ -194,6 +194,7 @@ _OPTIONS = {
     "--drop-output": "drop_outputs",
     "--wire": "wires",
     "--random": "seed",
+    "--ranges": "calibrate",
     "--weight-name": "weight_names",
 }
 # Those whose value is a dictionary in Python, and what is between a key and its value.

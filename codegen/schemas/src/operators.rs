@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use aten2onnx_operators::{Facts, Function, Half, Integers, Linear, Ports, Shape, Shared};
+use aten2onnx_operators::{Bounded, Facts, Function, Half, Integers, Linear, Ports, Shape, Shared};
 use serde::Deserialize;
 
 use super::onnx::{AttrKind, OnnxSchemas};
@@ -88,6 +88,7 @@ struct Row {
     #[serde(default)]
     positions: Vec<usize>,
     integers: Option<String>,
+    bounded: Option<String>,
     sign: Option<String>,
 }
 
@@ -188,6 +189,10 @@ impl Row {
             integers: match self.integers {
                 None => Integers::No,
                 Some(word) => named(&word, Integers::named, Integers::ALL, Integers::word)?,
+            },
+            bounded: match self.bounded {
+                None => Bounded::No,
+                Some(word) => named(&word, Bounded::named, Bounded::ALL, Bounded::word)?,
             },
         };
         if facts.computes.is_some() && !facts.elementwise {

@@ -1,6 +1,6 @@
 //! ONNX's schemas at run time: static tables generated from `mappings/schemas/onnx.txt`.
 
-pub use aten2onnx_operators::{Facts, Function, Half, Integers, Linear, Ports, Shape, Shared};
+pub use aten2onnx_operators::{Bounded, Facts, Function, Half, Integers, Linear, Ports, Shape, Shared};
 pub use aten2onnx_operators::{pattern, plan};
 
 use std::sync::OnceLock;

@@ -65,6 +65,20 @@ words! {
     }
 }
 
+words! {
+    /// How far from 0 the results of an operator can be, beside what [`Facts::computes`] and [`Facts::moves`] say.
+    pub enum Bounded {
+        /// Nothing is said.
+        No = "no",
+        /// Between -1 and 1.
+        Unit = "unit",
+        /// Not farther than the elements of the first input.
+        First = "first",
+        /// Elements over the root of their mean square, times the second input, plus the third.
+        Norm = "norm",
+    }
+}
+
 /// What an operator does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
@@ -88,6 +102,8 @@ pub struct Facts {
     pub positions: Ports,
     /// What runtimes compute with integers.
     pub integers: Integers,
+    /// How far from 0 the results can be.
+    pub bounded: Bounded,
 }
 
 impl Facts {
@@ -103,6 +119,7 @@ impl Facts {
         half: Half::Either,
         positions: Ports::NONE,
         integers: Integers::No,
+        bounded: Bounded::No,
     };
 
     /// Whether the result has the sizes that its inputs broadcast to, and each element follows from those at its place.

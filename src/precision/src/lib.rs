@@ -10,10 +10,12 @@
 //! | request | `request` | what is asked for |
 //! | units | `units` | nodes, and the values that they read and make in a precision of their choice |
 //! | origins | `origins` | values that come from positions or from the model's own half precision |
+//! | bounds | `bounds` | how far from 0 values can be, whatever the inputs are |
 //! | reasons | `reasons` | what a node's precision is forced by |
 //! | choice | `cut` | the precision of the others, with the fewest casts |
 //! | result | `report`, `rewrite` | the graph in both precisions, and what is said of it |
 
+mod bounds;
 mod cut;
 mod origins;
 mod reasons;
@@ -38,6 +40,9 @@ pub fn narrow(graph: &mut Graph, request: &Request) -> Result<Vec<String>> {
     let units = units::Units::of(graph, request);
     let forced = reasons::forced(graph, &units, request)?;
     let choices = cut::choose(graph, &units, &forced, request);
+    let reach = report::Reach::of(graph, &units, &choices, request);
     let casts = rewrite::rewrite(graph, &units, &choices, request);
-    Ok(report::notes(graph, &units, &forced, &choices, casts, request))
+    let mut notes = report::notes(graph, &units, &forced, &choices, casts, request);
+    notes.extend(reach.and_then(|reach| reach.note()));
+    Ok(notes)
 }

@@ -1,7 +1,10 @@
 //! Graphs that are built by hand, and what becomes of them.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use std::sync::Arc;
+
 use aten2onnx_core::dtype::Dtype;
+use aten2onnx_core::weights::{Storage, Weight};
 use aten2onnx_onnx::graph::{Attr, Body, Constant, Graph, Node, Source, Type, Value, ValueInfo};
 
 use crate::{Extent, Outside, Request, narrow};
@@ -223,4 +226,55 @@ fn inputs_and_outputs_change_if_asked_for() {
     let mut graph = built.outputs(&[relu]);
     narrow(&mut graph, &Request { outside: Outside::Half, ..request() }).unwrap();
     assert_eq!(text(&graph), ["Relu(float16) -> float16"]);
+}
+
+/// A weight of the shape [4, 4] whose elements are all the same.
+fn square(built: &mut Built, number: f32) -> Value {
+    let bytes: Vec<u8> = [number; 16].iter().flat_map(|element| element.to_le_bytes()).collect();
+    let weight = Weight {
+        name: "w".into(),
+        dtype: Dtype::Float32,
+        sizes: vec![4, 4],
+        strides: vec![4, 1],
+        offset: 0,
+        storage: Storage::Owned(bytes.into()),
+    };
+    built.value("w", Dtype::Float32, Source::Weight(Arc::new(weight)))
+}
+
+fn reach(graph: &mut Graph) -> String {
+    narrow(graph, &request()).unwrap().into_iter().find(|note| note.contains("whatever the inputs are")).unwrap()
+}
+
+#[test]
+fn bounds_follow_from_weights_and_bounded_functions() {
+    // A product of a norm: 2 (the root of 4 elements) times 1, times 4 rows of 10.
+    let mut built = Built::of(18);
+    let (x, one) = (built.input("x", Dtype::Float32), built.constant("one", 1.0));
+    let norm = built.node("LayerNormalization", &[x, one]);
+    let weight = square(&mut built, 10.0);
+    let product = built.node("MatMul", &[norm, weight]);
+    let relu = built.node("Relu", &[product]);
+    assert_eq!(super::bounds::Bounds::of(&built.graph).get(relu), Some(80.0));
+    let mut graph = built.outputs(&[relu]);
+    let note = reach(&mut graph);
+    assert!(note.starts_with("float16: 3 of 3 values in it fit whatever the inputs are"), "{note}");
+}
+
+#[test]
+fn what_is_not_bounded_is_named() {
+    let mut built = Built::of(18);
+    let x = built.input("x", Dtype::Float32);
+    let weight = square(&mut built, 10.0);
+    let bounded = built.node("Tanh", &[x]);
+    let large = square(&mut built, 60000.0);
+    let product = built.node("MatMul", &[bounded, large]);
+    let plain = built.node("MatMul", &[x, weight]);
+    let sum = built.node("Add", &[product, plain]);
+    assert_eq!(super::bounds::Bounds::of(&built.graph).get(product), Some(240_000.0));
+    assert_eq!(super::bounds::Bounds::of(&built.graph).get(sum), None);
+    let mut graph = built.outputs(&[sum]);
+    let note = reach(&mut graph);
+    assert!(note.starts_with("float16: 1 of 4 values"), "{note}");
+    assert!(note.contains("`matmul_4`, `matmul_5`, `add_6`"), "{note}");
 }

@@ -13,7 +13,7 @@ use aten2onnx_operators::{self as operators, Facts, Linear};
 
 const HEAD: &str = "\
 mod onnx_table {
-    use super::{AttrKind, Attribute, Change, Default, Facts, Function, Half, Integers, Linear, Op, Port, PortKind, Ports, Shape, Shared, TypeSet, Version};
+    use super::{AttrKind, Attribute, Bounded, Change, Default, Facts, Function, Half, Integers, Linear, Op, Port, PortKind, Ports, Shape, Shared, TypeSet, Version};
 
     const fn port(name: &'static str, kind: PortKind, ty: u8, homogeneous: bool) -> Port {
         Port { name, kind, ty, homogeneous }
@@ -114,6 +114,9 @@ fn facts(facts: &Facts) -> String {
     }
     if facts.integers != operators::Integers::No {
         fields.push(format!("integers: Integers::{:?}", facts.integers));
+    }
+    if facts.bounded != operators::Bounded::No {
+        fields.push(format!("bounded: Bounded::{:?}", facts.bounded));
     }
     format!("Facts {{ {}, ..Facts::UNKNOWN }}", fields.join(", "))
 }
