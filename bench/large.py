@@ -1,8 +1,8 @@
 """Measures what docs/large-models.md states: layers as functions, programs that share weights, and weights that stay in safetensors.
 
-    python bench/large.py functions shared meta real --into docs/large-models.md
+    python bench/large.py functions shared meta real narrow --into docs/large-models.md
 
-Takes the Python package. `shared` writes about 6 GB into a temporary folder, `real` about 4 GB; `meta` writes sparse files.
+Takes the Python package. `shared` writes about 6 GB into a temporary folder, `real` about 4 GB, `narrow` about 10 GB; `meta` writes sparse files.
 """
 
 from __future__ import annotations
@@ -315,7 +315,39 @@ def real(folder: Path) -> list[str]:
     ]
 
 
-PARTS: dict[str, Callable[[Path], list[str]]] = {"functions": functions, "shared": shared, "meta": meta, "real": real}
+def narrow(folder: Path) -> list[str]:
+    """An ONNX file of 3 GB in fewer bits: the time beside a copy of the file, both written to the disk, and the memory."""
+    shape = (14, 2048, 16, 8, 5632, 32000)
+    torch.manual_seed(0)
+    source = folder / "m.onnx"
+    aten2onnx.export(Logits(Llama(*shape).eval()), (torch.zeros(1, 8, dtype=torch.int64),), source, external_data="always")
+    gc.collect()
+    data = folder / "m.onnx.data"
+    kinds = {
+        "float16": {"precision": "float16"},
+        "bfloat16": {"precision": "bfloat16", "opset_version": 22},
+        "int8": {"quantize_weights": "int8"},
+        "int4": {"quantize_weights": "int4", "opset_version": 21},
+        "int4 for ONNX Runtime": {"quantize_weights": "int4", "target": "onnxruntime"},
+        "int4, `scales=\"mse\"`": {"quantize_weights": "int4", "opset_version": 21, "scales": "mse"},
+    }
+    lines = [f"A file of {data.stat().st_size / 1e9:.1f} GB, the seconds beside those of a copy:", "", "| to | time, copy = 1.0 | memory on top | written |", "|---|---|---|---|"]
+    for name, options in kinds.items():
+        times = []
+        for write in (lambda: shutil.copyfile(data, folder / "copy"), lambda: aten2onnx.convert(source, folder / "out.onnx", external_data="always", **options)):
+            os.sync()
+            with Peak() as peak:
+                start = time.perf_counter()
+                write()
+                os.sync()
+                times.append(time.perf_counter() - start)
+        size = (folder / "out.onnx.data").stat().st_size
+        lines.append(f"| {name} | {times[1] / times[0]:.2f} ({times[1]:.1f} s, {times[0]:.1f} s) | {peak.megabytes:.0f} MB | {size / 1e9:.2f} GB |")
+        print(lines[-1], file=sys.stderr, flush=True)
+    return lines
+
+
+PARTS: dict[str, Callable[[Path], list[str]]] = {"functions": functions, "shared": shared, "meta": meta, "real": real, "narrow": narrow}
 
 
 def main() -> int:
