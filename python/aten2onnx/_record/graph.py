@@ -28,7 +28,7 @@ from torch.export.graph_signature import (
 
 from .expressions import name_of
 from .fakes import is_unknown
-from .numbers import Number, is_from_data, number_of, operand_number
+from .numbers import Number, is_from_data, number_of
 from .nested import BEGIN, END, Body, Mark
 from .recorder import Call, Recorder, Unrecorded, decides_sizes
 from .references import is_kept, is_read, note_reads, note_sources, sizes_by_name, values_in
@@ -443,7 +443,7 @@ class _Builder:
                 raise Unrecorded(f"the function `{number.function}` of a size")
             if number.function in _COMPARED or number.function in ("sym_max", "sym_min"):
                 self.compared.append(number)
-            node = self.graph.call_function(function, tuple(self._number(operand) for operand in _as_kept(number)))
+            node = self.graph.call_function(function, tuple(self._number(operand) for operand in number.operands))
         if self.line is not None:
             node.meta["stack_trace"] = f"  {self.line}"  # of the call that takes the number
         node.meta["val"] = _symbolic(node.name, number)
@@ -525,13 +525,6 @@ class _Builder:
         for mine, theirs in zip(self.recorder.calls, run.recorder.calls):
             sizes_by_name(mine.results, theirs.results, sizes)
         return sizes
-
-
-def _as_kept(number: Number) -> tuple[Any, ...]:
-    """The operands of a number in a form that a file keeps. ONNX Runtime 1.31 rewrites `1 / a * b` as `b / a`, which is rounded otherwise: `-1 / -a` is the same number, and stays."""
-    if number.function != "truediv" or isinstance(number.operands[0], Number) or number.operands[0] != 1:
-        return number.operands
-    return -1.0, operand_number(number.operands[1], number.ask).counted()._unary("neg", operator.neg)
 
 
 def _times(size: Any, count: int) -> Any:
