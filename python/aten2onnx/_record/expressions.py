@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -29,19 +29,27 @@ _NAMES: WeakValueDictionary[tuple[Any, ...], Name] = WeakValueDictionary()
 def name_of(number: Any, leaf: Callable[[Any], Any], known: dict[int, tuple[Number, Name]] | None = None) -> Any:
     """The name of a number, where `leaf(operand)` names what is none. `known` has what was found."""
     seen = {} if known is None else known
+    for one in inner_first(number, seen):
+        parts = (one.function, *(seen[id(operand)][1] if isinstance(operand, Number) else leaf(operand) for operand in one.operands))
+        found = _NAMES.get(parts)
+        if found is None:
+            found = _NAMES[parts] = Name(parts)
+        seen[id(one)] = (one, found)
+    return seen[id(number)][1] if isinstance(number, Number) else leaf(number)
 
-    def named(one: Any) -> Any:
-        if not isinstance(one, Number):
-            return leaf(one)
-        if id(one) not in seen:
-            parts = (one.function, *map(named, one.operands))
-            found = _NAMES.get(parts)
-            if found is None:
-                found = _NAMES[parts] = Name(parts)
-            seen[id(one)] = (one, found)
-        return seen[id(one)][1]
 
-    return named(number)
+def inner_first(number: Any, known: Container[int] = ()) -> Iterator[Number]:
+    """The different numbers that a number is computed from, itself included: each after its operands. Those whose identities are `known` are left out, with what only they are computed from."""
+    seen: set[int] = set()
+    waiting = [(number, False)]
+    while waiting:
+        one, is_done = waiting.pop()
+        if is_done:
+            yield one
+        elif isinstance(one, Number) and id(one) not in seen and id(one) not in known:
+            seen.add(id(one))
+            waiting.append((one, True))
+            waiting += [(operand, False) for operand in reversed(one.operands)]
 
 
 def is_same_number(mine: Any, other: Any, is_same_operand: Callable[[Any, Any], bool]) -> bool:
@@ -71,4 +79,4 @@ def changed_number(number: Number, change: Callable[[Any], Any], known: dict[int
     return found[1]
 
 
-__all__ = ["Name", "changed_number", "is_same_number", "name_of"]
+__all__ = ["Name", "changed_number", "inner_first", "is_same_number", "name_of"]
