@@ -32,7 +32,7 @@ from .loops import Walkable
 from .mixed import chosen_extreme
 from .numbers import Number, number_of, symbolic
 from .places import is_installed, kind_of_file
-from .ranges import Numbers, list_, lists_ranges
+from .ranges import Numbers, Range, list_, lists_ranges
 from .reals import of_math, power, rounded
 from .recorder import Recorder
 from .slots import Slots
@@ -102,7 +102,7 @@ def _len(value: Any) -> Any:
         return sizes_of(value)[0]
     if isinstance(value, (Walkable, Long, Slots)):
         return value.count
-    if isinstance(value, Numbers):
+    if isinstance(value, (Numbers, Range)):
         return value.length
     if type(value) is list and Recorder.current is not None and Recorder.current.loops is not None:
         found = Recorder.current.loops.length(value)

@@ -17,7 +17,7 @@ from .keys import check_keys
 from .loops import Walkable
 from .numbers import number_of, plain
 from .places import line_of_model
-from .ranges import Numbers, is_listed
+from .ranges import Numbers, Range, is_listed
 from .recorder import Recorder, Unrecorded
 from .tensors import Tracked, sizes_of
 from .turns import is_unpacked
@@ -52,12 +52,13 @@ class _Range(Kind):
         if is_listed():
             return Numbers(start, step, count_of_range(start, stop, step))
         if not _is_rolled():
-            return builtins.range(*args)
+            return Range(start, stop, step, count_of_range(start, stop, step))
         return Walkable(_recorder(), count_of_range(start, stop, step), lambda turn: start + turn * step if type(step) is not int or step != 1 else turn if isinstance(start, int) and start == 0 else start + turn)
 
 
 class range_(metaclass=_Range):
     real = builtins.range
+    others = (Range,)
 
 
 def _recorder() -> Recorder:
