@@ -75,6 +75,7 @@ OF_ELEMENTS: dict[str, Any] = {
     "quotient of a difference": lambda a, b: (7 - a - b) // 1000003,
     "quotient by a negative number": lambda a, b: a // -1000003 + (b - a) // -7,
     "quotient rounded up": lambda a, b: -(-a // 1000003),
+    "product": lambda a, b: -(a % 10**6) * -(b % 10**6) * -5 // 1009 + (b % 10**9) * (-a % 10**9) % 1000003,
     "both": lambda a, b: sum(divmod(b - a, 86400)),
 }
 

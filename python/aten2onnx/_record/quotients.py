@@ -12,7 +12,7 @@ from typing import Any
 
 from .expressions import inner_first
 from .numbers import Number, operand_number
-from .wide import BITS, TOO_WIDE, Overflowed, width_of
+from .wide import BITS, TOO_WIDE, Overflowed, product_held, width_of
 
 #: So many bits the number of a turn has at most.
 _BITS_OF_TURN = 31
@@ -30,6 +30,7 @@ def of_parts(function: str, number: Number, by: Number) -> Number | None:
     parts, rest = _parts(number, sign)
     large = [part for part in parts if part[1] < 0 and _bits(part[0]) + size.bit_length() > BITS]
     if not large:
+        _hold_sums(parts, number, by)
         return None
     if 2 * size.bit_length() > BITS:
         raise Overflowed(TOO_WIDE)
@@ -41,6 +42,12 @@ def of_parts(function: str, number: Number, by: Number) -> Number | None:
     return _apply("add", _sum([(_apply("floordiv", one, size), count) for one, count in large], 0, number), found)
 
 
+def _hold_sums(parts: list[Part], number: Number, by: Number) -> None:
+    """Asks that the product fits if a factor may be below zero at some sizes: the native library multiplies factors out."""
+    if any(one.function == "mul" and not one.is_natural() for one, _ in parts) and width_of(number) is not None:
+        product_held(number, by)
+
+
 def _parts(number: Number, sign: int) -> tuple[list[Part], int]:
     """The numbers whose sum a number is, or `sign` times that, and a plain number beside them."""
     counts: dict[int, int] = {id(number): sign}
@@ -50,7 +57,8 @@ def _parts(number: Number, sign: int) -> tuple[list[Part], int]:
         count = counts.get(id(one), 0)
         terms = _terms(one) if count else ()
         if terms is None:
-            parts.append((one, count))
+            positive, turn = _signed(one)
+            parts.append((positive, count * turn))
             continue
         for operand, factor in terms:
             if isinstance(operand, Number):
@@ -73,6 +81,21 @@ def _terms(number: Number) -> Iterable[tuple[Any, int]] | None:
             return [(a, b)]
         return None if isinstance(a, Number) else [(b, a)]
     return None
+
+
+def _signed(number: Number) -> Part:
+    """A product without the signs of its factors, and 1 or -1. The native library has one sign for the whole."""
+    if number.function == "neg" and isinstance(number.operands[0], Number):
+        found, sign = _signed(number.operands[0])
+        return found, -sign
+    if number.function != "mul":
+        return number, 1
+    factors = [_signed(one) if isinstance(one, Number) else (abs(one), -1 if one < 0 else 1) for one in number.operands]
+    signs = [sign for _, sign in factors]
+    if signs == [1, 1]:
+        return number, 1
+    (a, one), (b, other) = factors
+    return _apply("mul", operand_number(a, number.ask), b), one * other
 
 
 def _bits(number: Number) -> int:
