@@ -45,7 +45,22 @@ def of_parts(function: str, number: Number, by: Number) -> Number | None:
 def _hold_sums(parts: list[Part], number: Number, by: Number) -> None:
     """Asks that the product fits if a factor may be below zero at some sizes: the native library multiplies factors out."""
     if any(one.function == "mul" and not one.is_natural() for one, _ in parts) and width_of(number) is not None:
-        product_held(number, by)
+        product_held(_added_up(number), by)
+
+
+def _added_up(number: Number) -> Number:
+    """A number with sums in place of differences: no term of it is larger when its factors are multiplied out."""
+    known: dict[int, Any] = {}
+    for one in inner_first(number):
+        operands = [known[id(x)] if isinstance(x, Number) else abs(x) for x in one.operands] if one.function in ("neg", "add", "sub", "mul") else []
+        if one.function == "neg":
+            known[id(one)] = operands[0]
+        elif operands:
+            first = operand_number(operands[0], one.ask)
+            known[id(one)] = _apply("mul" if one.function == "mul" else "add", first, operands[1])
+        else:
+            known[id(one)] = one
+    return known[id(number)]  # type: ignore[no-any-return]
 
 
 def _parts(number: Number, sign: int) -> tuple[list[Part], int]:
