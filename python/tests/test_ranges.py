@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,23 @@ def _looped_with_branch(x, n, m):
     return total
 
 
+def _side_by_side(x, n, m):
+    total = x[0].sum() * 0
+    for i, j in zip_longest(range(n), range(m), fillvalue=-1):
+        total = total * 0.5 + i * 2 - j
+    return total
+
+
+def _rows_side_by_side(x, n, m):
+    total = x[0, 0] * 0
+    for a, b in zip_longest(x[:, 0], x[0], fillvalue=torch.tensor(2.0)):
+        if a > b:
+            total = total * 0.5 + a
+        else:
+            total = total - b
+    return total
+
+
 FUNCTIONS: dict[str, Any] = {
     # No run that is made anyway has a length above one.
     "largest length": lambda x, n, m: x * max(1, len(range(n, m, 3))),
@@ -52,6 +70,10 @@ FUNCTIONS: dict[str, Any] = {
     "rows of a list": lambda x, n, m: x[list(range(n))[1:]],
     "rows of a list with a step": lambda x, n, m: x[list(range(n))[1::2]],
     "a tensor": lambda x, n, m: torch.tensor(list(range(m))[-2:]) + torch.zeros(1),
+    "sum": lambda x, n, m: x * sum(range(n)),
+    "sum downwards": lambda x, n, m: x * sum(range(n, -3, -2), 5),
+    "numbers side by side": _side_by_side,
+    "elements side by side": _rows_side_by_side,
     "loop from one": _looped(slice(1, None)),
     "loop with a step": _looped(slice(None, None, 2)),
     "loop over the last": _looped(slice(-3, None)),

@@ -439,9 +439,11 @@ class Walkable(list):  # type: ignore[type-arg]
 
     Attributes:
         whole: The tensor that it is the parts of, the dimension, and whether the parts are rows.
+        ends: The first number of a range, and how far its numbers are apart.
     """
 
     whole: tuple[Any, int, bool] | None = None
+    ends: tuple[Any, Any] | None = None
     count: Any  # type: ignore[assignment]
 
     def __init__(self, recorder: Recorder, count: Any, make: Callable[[Any], Any]) -> None:

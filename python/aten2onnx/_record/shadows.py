@@ -39,7 +39,7 @@ from .slots import Slots
 from .sources import has_line, names_without_use
 from .states import UNDEFINED
 from .tensors import Tracked, sizes_of
-from .walks import WALKS
+from .walks import WALKS, total_of
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
@@ -247,6 +247,9 @@ _SHADOWED = (ModuleType, type(math.sqrt), *((type(numpys.numpy.sqrt), type(numpy
 
 def _sum(values: Any, start: Any = 0) -> Any:
     values = items_of(values)
+    counted = total_of(values)
+    if counted is not None:
+        return counted if type(start) is int and start == 0 else start + counted
     if isinstance(values, (Walkable, Compound)) and Recorder.current is not None and Recorder.current.structure is not None:
         return folds.total(values, start)
     if not isinstance(values, Grown):

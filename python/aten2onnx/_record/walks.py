@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
+from functools import partial
 from typing import Any
 
 import torch
@@ -53,7 +54,26 @@ class _Range(Kind):
             return Numbers(start, step, count_of_range(start, stop, step))
         if not _is_rolled():
             return Range(start, stop, step, count_of_range(start, stop, step))
-        return Walkable(_recorder(), count_of_range(start, stop, step), lambda turn: start + turn * step if type(step) is not int or step != 1 else turn if isinstance(start, int) and start == 0 else start + turn)
+        found = Walkable(_recorder(), count_of_range(start, stop, step), partial(_number_at, start, step))
+        found.ends = (start, step)
+        return found
+
+
+def _number_at(start: Any, step: Any, turn: Any) -> Any:
+    """The number of a range at a place."""
+    moved = turn if type(step) is int and step == 1 else turn * step
+    return moved if isinstance(start, int) and start == 0 else start + moved
+
+
+def total_of(values: Any) -> Any:
+    """The sum of the numbers of a range; None of anything else."""
+    if isinstance(values, Range):
+        start, step, count = values.start, values.step, values.length
+    elif isinstance(values, Walkable) and values.ends is not None:
+        (start, step), count = values.ends, values.count
+    else:
+        return None
+    return count * (2 * start + step * (count - 1)) // 2
 
 
 class range_(metaclass=_Range):
@@ -328,4 +348,4 @@ FUNCTIONS: dict[Any, Any] = {
     torch.tensor_split: _tensor_split,
 }
 
-__all__ = ["FUNCTIONS", "WALKS", "count_of_range", "iterated_array", "note_line", "numbers_of", "rows_of"]
+__all__ = ["FUNCTIONS", "WALKS", "count_of_range", "iterated_array", "note_line", "numbers_of", "rows_of", "total_of"]
