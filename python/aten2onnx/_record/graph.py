@@ -512,7 +512,10 @@ class _Builder:
     def _text(self, number: Any, line: Any = None) -> str:
         """A number in the names of the graph, as Python writes it. `line` asks for it."""
         known: dict[int, str] = {}
-        text_of = lambda operand: known[id(operand)] if isinstance(operand, Number) else repr(operand)  # noqa: E731
+
+        def text_of(operand: Any) -> str:
+            return known[id(operand)] if isinstance(operand, Number) else repr(operand)
+
         for one in inner_first(number):
             if one.function in ("size", "item", "input"):
                 known[id(one)] = str(self._number(one).name)
