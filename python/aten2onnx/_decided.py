@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ._branches import OpenBranch, is_new, refuses
@@ -197,11 +197,22 @@ def _sizes_of_code(recorded: Any, choices: list[dict[str, int]], line: Any) -> l
     is_text = line is not None and line in TEXTS  # it is longer where there are more digits
     most = 10 ** (DIGITS - 1) if is_text else LARGEST
     wanted.update(dict.fromkeys(10**digits for digits in range(1, DIGITS) if is_text))
-    found: list[dict[str, int]] = []
+    found = list(_orders(recorded, choices[0], changing))
     for symbol in changing:
         low, high = recorded.bounds.get(symbol, (1, None))
         found += [{**choices[0], symbol: size} for size in wanted if max(low, 1) <= size <= (most if high is None else min(high, most))]
     return found[: CALLS_OF_PLAIN // max(len(recorded.graph.nodes), 1)]
+
+
+def _orders(recorded: Any, sizes: dict[str, int], changing: list[str]) -> Iterator[dict[str, int]]:
+    """Sizes of which one is much smaller, or much larger, than all others: what compares two plain numbers may have the same answer wherever one of them changes a little."""
+    most = max(sizes.values())
+    limit = max(LARGEST, most)
+    for symbol in changing if len(sizes) > 1 else ():
+        for one, others in ((2, 2 * most + 3), (1, most), (4 * most + 1, 2)):
+            wanted = {other: one if other == symbol else others for other in sizes}
+            if all(max(low, 1) <= wanted[other] <= (limit if high is None else min(high, limit)) for other, (low, high) in recorded.bounds.items() if other in wanted):
+                yield wanted
 
 
 def _is_range(text: str, branch: Any) -> bool:

@@ -90,13 +90,22 @@ class _Writer:
             f"math.isqrt({a}) + 1",
             f"int(math.log({a}, {k})) + 1",
             f"len(range(0, {a}, {k}))",
+            f"max(1, len(range({a}, {b}, {k})))",
+            f"sum(range({a} % 9)) + 1",
+            f"[{a}, {b}][{a} > {b}]",
+            f"({a} if {b} > {k} else {b})",
+            f"sorted([{a}, {b}, {k}])[1]",
+            f"-(-{a} // {k})",
+            f"math.gcd({a}, {k * 6})",
+            f"int({a} in range({k}, 30, 2)) + 1",
+            f"max(1, range({a})[-1])",
         ])
 
     def condition(self) -> str:
         a = self.random.choice(self.numbers)
         b = self.random.choice(self.numbers)
         k = self.random.randint(1, 9)
-        return self.random.choice([f"isinstance({a}, int)", f"type({a}) is int and {b} > 3", f"bool({a} > {k})", f"{a} > {k}", f"{a} % 2 == 0", f"{a} < {b}", f"{a} >= 1", f"{a} == {b}", f"x.dim() == 2", f"{a} * 2 > {a}", f"y.sum() > 0", f"{a} and {b} > 3", f"int({a} / 2) > 2"])
+        return self.random.choice([f"isinstance({a}, int)", f"type({a}) is int and {b} > 3", f"bool({a} > {k})", f"{a} > {k}", f"{a} % 2 == 0", f"{a} < {b}", f"{a} >= 1", f"{a} == {b}", f"x.dim() == 2", f"{a} * 2 > {a}", f"y.sum() > 0", f"{a} and {b} > 3", f"int({a} / 2) > 2", f"{a} < {b} <= {k + 9}", f"{a} in range({k}, {k + 9}, 2)", f"not {a} > {k}"])
 
     def tensor(self) -> str:
         """A new value of `x`, of two dimensions with at least one element each."""
@@ -146,6 +155,10 @@ class _Writer:
             f"x.unfold(0, max(1, min({k}, x.shape[0])), {c}).sum(-1)",
             f"torch.diag_embed(x[0], {k})[: x.shape[1]]",
             f"x[list(range(0, x.shape[0], {k}))]",
+            f"x[range(min({k}, x.shape[0]))]",
+            f"x[list(range(x.shape[0]))[::{c}]]",
+            f"x[-min({k}, x.shape[0]) :: {c}]",
+            f"x.narrow(0, 0, max(1, min({k}, x.shape[0])))",
         ])
 
     def branch(self, depth: int) -> None:

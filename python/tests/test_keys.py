@@ -46,6 +46,12 @@ class Of(nn.Module):
         return x * {True: 2.0, False: 3.0}[x.shape[0] > 4]
 
 
+class Place(nn.Module):
+    def forward(self, x):
+        n = x.shape[0]
+        return [x * 2, x + 1][n > 4] * (n, 3)[n % 2 == 0 and n > 2]
+
+
 class Remembered(nn.Module):
     """What a dictionary has is what the run has put there: no key is another one at other sizes."""
 
@@ -70,7 +76,7 @@ def inputs():
     return [(torch.randn(n, 4) * sign,) for n in (1, 2, 3, 4, 5, 7, 9) for sign in (1, -1, 3)]
 
 
-@pytest.mark.parametrize("kind", [InSet, Got, SizeInSet, SizeGot, SizesGot, Of, Remembered])
+@pytest.mark.parametrize("kind", [InSet, Got, SizeInSet, SizeGot, SizesGot, Of, Place, Remembered])
 def test_a_key_that_the_example_does_not_find_is_asked_for(kind) -> None:
     torch.manual_seed(0)
     check(kind(), (torch.randn(6, 4),), inputs(), dynamic_shapes={"x": {0: "n"}})
@@ -275,3 +281,16 @@ class AtFewTurns(torch.nn.Module):
 def test_a_plain_number_where_a_loop_makes_few_turns() -> None:
     with pytest.raises(aten2onnx.CaptureError, match=r"(?s)another program at other inputs.*n=2.*test_keys\.py"):
         aten2onnx.export(AtFewTurns().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+
+
+class Apart(nn.Module):
+    """One size is much larger than the other in no run that is made anyway."""
+
+    def forward(self, x):
+        rows, columns = (size.__index__() if isinstance(size, torch.SymInt) else size for size in x.shape)
+        return x * max(1, (columns - rows) // 3)
+
+
+def test_plain_numbers_that_are_compared_are_tried_far_apart() -> None:
+    with pytest.raises(aten2onnx.CaptureError, match=r"(?s)plain number.*test_keys\.py"):
+        aten2onnx.export(Apart().eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n", 1: "m"}}, capture="record")

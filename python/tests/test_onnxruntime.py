@@ -30,6 +30,23 @@ def test_zeros_before_a_pool_count(opset, options) -> None:
     assert "MaxPool" in operators or "ReduceMax" in operators
 
 
+class Backwards(nn.Module):
+    """ONNX Runtime makes a slice of rows that a range chooses. There, -1 is the last place, and not the one before the first."""
+
+    def forward(self, x):
+        n = x.shape[0]
+        return x[torch.arange(n - 1, -1, -1)], x[torch.arange(-n, 0)], x[torch.arange(n - 4, n)], x[torch.arange(n)], x[list(range(n))[::-2]]
+
+
+def test_ranges_that_choose_rows_from_the_end() -> None:
+    model = Backwards().eval()
+    program = aten2onnx.export(model, (torch.randn(6, 3),), dynamic_shapes={"x": {0: "n"}}, capture="record")
+    for n in (2, 3, 6, 9):
+        x = torch.randn(n, 3)
+        for got, want in zip(program(x), model(x), strict=True):
+            torch.testing.assert_close(got, want)
+
+
 class TransposedTimesVector(nn.Module):
     """ONNX Runtime would fuse the transposition with the product, and then read the vector wrong."""
 

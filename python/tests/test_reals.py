@@ -82,8 +82,7 @@ ROUNDED: dict[str, Any] = {
     "factors of a sum": lambda n: int((n * 0.1 + 0.2) * 3 * 10),
     "factors that cancel": lambda n: int(n * (1 / 3) * 3) + int(n * 0.1 / 0.1) * 1000,
     "compared products": lambda n: int(n * 0.1 * 3 == n * 0.3) + 2 * int(n * 0.1 + n * 0.2 == n * 0.3),
-    # Not `1 / n * 49`: ONNX Runtime 1.31 makes `49 / n` of it.
-    "quotients": lambda n: int(n / (n + 1) * 1000) + 1000 * int(n / 7 * 3 / 0.3),
+    "quotients": lambda n: int(n / (n + 1) * 1000) + 1000 * int(n / 7 * 3 / 0.3) + int(1 / n * 49 * n),
     "sums": lambda n: int((n + 0.1) + 0.2 == n + 0.3) + 2 * int(0.1 + n - 0.1 == n),
 }
 
@@ -93,6 +92,18 @@ def test_products_are_rounded_as_in_python(name):
     function = ROUNDED[name]
     program = aten2onnx.export(OfSize(function).eval(), (torch.zeros(6),), dynamic_shapes={"x": {0: "n"}}, capture="record")
     assert [n for n in range(1, 200) if program(torch.zeros(n))[0].item() != function(n)] == []
+
+
+class Reciprocal(nn.Module):
+    def forward(self, x):
+        return x + 1 / x.shape[0] * 49 * x.shape[0]
+
+
+@pytest.mark.parametrize("capture", ["record", "export"])
+def test_onnx_runtime_keeps_the_quotient_of_one_and_a_size(capture):
+    # Of `1 / n * 49` it would make `49 / n`, which is rounded otherwise.
+    program = aten2onnx.export(Reciprocal().eval(), (torch.zeros(6, dtype=torch.float64),), dynamic_shapes={"x": {0: "n"}}, capture=capture)
+    assert [n for n in range(2, 200) if program(torch.zeros(n, dtype=torch.float64))[0][0].item() != 1 / n * 49 * n] == []
 
 
 TRUNCATED: dict[str, Any] = {

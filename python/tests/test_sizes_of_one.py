@@ -174,3 +174,12 @@ def test_what_is_broadcast_on_one_side_is_not_what_is_broadcast_on_the_other():
     for sizes in ((6, 4), (3, 5), (5, 4), (4, 9), (7, 7), (1, 2), (2, 1)):
         x = torch.randn(*sizes)
         torch.testing.assert_close(torch.as_tensor(program(x)[0]), model(x))
+
+
+def test_a_branch_at_one_that_matters_where_other_sizes_are_small_is_a_condition() -> None:
+    function = lambda x: x * max(1, min((x.shape[1] // 2) and int(3 / x.shape[0] * 2), 6))  # noqa: E731
+    program = aten2onnx.export(Calls(function).eval(), (torch.randn(6, 4),), dynamic_shapes={"x": {0: "n", 1: "m"}}, capture="record")
+    assert program.report.conditions == ["m >= 2"]
+    for n, m in ((1, 2), (2, 2), (3, 7), (9, 3)):
+        x = torch.randn(n, m)
+        torch.testing.assert_close(program(x)[0], function(x))

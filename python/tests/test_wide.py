@@ -36,6 +36,7 @@ FREE: dict[str, Any] = {
     "power of one": lambda n: 1**n + (-1) ** n,
     "negative exponent": lambda n: 2**-n * 4,
     "real power": lambda n: 2.0**n / 2.0 ** (n - 1),
+    "remainder of what is subtracted": lambda n: (5 - n * 10**12) % 100003 + -(n * 10**12) // 100003 % 1009,
 }
 
 
@@ -61,6 +62,38 @@ def test_a_power_that_does_not_fit_is_a_condition(name: str) -> None:
 def test_a_power_that_fits_is_none(name: str) -> None:
     right, conditions = right_sizes(FREE[name], SIZES)
     assert conditions == [] and right == SIZES
+
+
+#: Functions of two elements, which may have up to 62 bits.
+OF_ELEMENTS: dict[str, Any] = {
+    "remainder": lambda a, b: -a % 1000003 + -a % 7,
+    "remainder of a difference": lambda a, b: (5 + 3 * a - b) % 1000000007,
+    "remainder of a sum that is subtracted": lambda a, b: (1 - (a + 2 * b - 3) * 4) % 97,
+    "remainder by a negative number": lambda a, b: (a - b) % -1000003,
+    "remainder by a power of two": lambda a, b: (a - b) % 2**40,
+    "quotient": lambda a, b: -a // 1000000007,
+    "quotient of a difference": lambda a, b: (7 - a - b) // 1000003,
+    "quotient by a negative number": lambda a, b: a // -1000003 + (b - a) // -7,
+    "quotient rounded up": lambda a, b: -(-a // 1000003),
+    "product": lambda a, b: -(a % 10**6) * -(b % 10**6) * -5 // 1009 + (b % 10**9) * (-a % 10**9) % 1000003,
+    "both": lambda a, b: sum(divmod(b - a, 86400)),
+}
+
+
+@pytest.mark.parametrize("name", OF_ELEMENTS)
+def test_no_product_of_a_quotient_or_remainder_is_too_large(name: str) -> None:
+    function = OF_ELEMENTS[name]
+    model = Calls(lambda x: x[:1] * 0 + function(int(x[0]), int(x[1]))).eval()
+    program = aten2onnx.export(model, (torch.tensor([5, 3]),), capture="record")
+    for a in (0, 1, 8, 10**9 + 7, 10**12 + 1, 10**15 + 3, 5 * 10**17 + 11):
+        for b in (-a, 3, 10**10 + 9, -(10**17)):
+            x = torch.tensor([a, b])
+            assert program(x)[0].tolist() == model(x).tolist(), (a, b)
+
+
+def test_a_remainder_that_no_file_computes_is_refused() -> None:
+    with pytest.raises(aten2onnx.CaptureError, match="64 bits"):
+        aten2onnx.export(Calls(lambda x: x + -int(x[0]) % (10**12 + 39)).eval(), (torch.tensor([5, 3]),), capture="record")
 
 
 def test_a_range_of_the_dimension_leaves_nothing_to_state() -> None:

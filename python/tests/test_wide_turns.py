@@ -33,7 +33,8 @@ def right_sizes(program: Any, function: Any, sizes: list[int], data: Any = torch
 PRODUCTS: dict[str, tuple[Any, int]] = {
     "twelve times itself": (lambda x: x + (len(x) * len(x) * len(x) * len(x) * len(x) * len(x) * len(x) * len(x) * len(x) * len(x) * len(x) * len(x) % 7), 38),
     "of sums": (lambda x: x + ((len(x) + 1) ** 2 * (len(x) + 2) ** 2 * (2 * len(x)) ** 2 * len(x) ** 2 * len(x) ** 2 % 7), 67),
-    "below zero": (lambda x: x * 0 + (-len(x)) ** 3 * len(x) ** 9 // 1000, 21),
+    "below zero": (lambda x: x * 0 + (-len(x)) ** 3 * len(x) ** 9 // 1000, 38),
+    "of factors below zero": (lambda x: x * 0 + (3 - len(x)) ** 3 * len(x) ** 9 // 1000, 20),
 }
 
 

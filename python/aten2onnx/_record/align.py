@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .branches import Ask, Carried, If, Item, Rolled, Step, Turn, made_by, written_by
+from .expressions import zipped_number
 from .numbers import Number
 from .references import values_in
 from .tensors import Value
@@ -40,10 +41,9 @@ def zipped(a: Any, b: Any, leaf: Leaf, in_results: bool = False) -> Any:
         return leaf(a, b, in_results)
     if isinstance(a, Number) and isinstance(b, Number) and a.function == b.function and len(a.operands) == len(b.operands):
         try:
-            operands = tuple(zipped(x, y, _only_values(leaf)) for x, y in zip(a.operands, b.operands))
+            return zipped_number(a, b, lambda x, y: zipped(x, y, _only_values(leaf)))
         except Unlike:
             return leaf(a, b, in_results)
-        return a if all(x is y for x, y in zip(operands, a.operands)) else Number(a.value, a.function, operands, a.ask)
     if isinstance(a, (list, tuple)) and type(a) is type(b) and len(a) == len(b):
         return type(a)(zipped(x, y, leaf, in_results) for x, y in zip(a, b))
     if isinstance(a, dict) and isinstance(b, dict) and list(a) == list(b):

@@ -157,21 +157,43 @@ class Held:
         self._slot(("value", id(a)), a, b)
 
     def _number(self, a: Number, b: Any, path: Any) -> None:
+        """Compares two numbers. One that is read at several places of an expression has the path of the first, as in `Rolling`."""
+        seen: dict[int, Any] = {}
+        waiting: list[tuple[Any, Any, Any]] = [(a, b, path)]
+        while waiting:
+            x, y, place = waiting.pop()
+            if not isinstance(x, Number):
+                self.reference(x, y, place)
+                continue
+            if id(x) in seen:
+                if seen[id(x)] is not y and not self.rolling.is_same(seen[id(x)], y):
+                    raise Unalike("a number is computed in another way")
+                continue
+            seen[id(x)] = y
+            waiting += reversed(self._operands(x, y, place))
+
+    def _operands(self, a: Number, b: Any, path: Any) -> list[tuple[Any, Any, Any]]:
+        """What is left to compare of two numbers: their operands, with their paths."""
         name = self.rolling.merger.name(a)
         if name in self.rolling.states:
-            return self._slot(("number", name), a, b)
+            self._slot(("number", name), a, b)
+            return []
         if isinstance(b, Number) and a.function == b.function and len(a.operands) == len(b.operands):
-            for number, (x, y) in enumerate(zip(a.operands, b.operands)):
-                self.reference(x, y, (*path, number))
-            return
+            return [(x, y, (*path, number)) for number, (x, y) in enumerate(zip(a.operands, b.operands))]
         if not isinstance(b, Number) and self.rolling.is_equal(self.value_of(a), b):
-            return
+            return []
         raise Unalike("a number is computed in another way")
 
-    def value_of(self, a: Any) -> Any:
-        """The value of a number of the chosen turn in this one, if only sizes and what is carried are in it."""
+    def value_of(self, a: Any, known: dict[int, Any] | None = None) -> Any:
+        """The value of a number of the chosen turn in this one, if only sizes and what is carried are in it. `known` has those of its operands."""
         if not isinstance(a, Number):
             return a
+        known = {} if known is None else known
+        if id(a) not in known:
+            known[id(a)] = self._value_of(a, known)
+        return known[id(a)]
+
+    def _value_of(self, a: Number, known: dict[int, Any]) -> Any:
         key = self.rolling.merger.name(a)
         name = self.rolling.states.get(key)
         if name is not None:
@@ -186,7 +208,7 @@ class Held:
         if a.function == "item" and self.made.get(id(self.canon(a.operands[0]))) is self.turn.counter:
             return self.turn.number
         function = FUNCTIONS.get(a.function)
-        operands = [self.value_of(operand) for operand in a.operands]
+        operands = [self.value_of(operand, known) for operand in a.operands]
         return MISSING if function is None or any(operand is MISSING for operand in operands) else function(*operands)
 
     def _slot(self, key: Any, a: Any, b: Any) -> None:

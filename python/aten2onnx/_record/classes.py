@@ -13,7 +13,7 @@ import torch
 from .arrays import Array
 from .kinds import Kind
 from .numbers import number_of
-from .ranges import Numbers
+from .ranges import Numbers, Range
 from .sources import text_of
 from .tensors import Tracked
 
@@ -48,6 +48,8 @@ def class_of(value: Any) -> type:
         return torch.Tensor
     if found in _ARRAYS:
         return _ARRAYS[found]
+    if found is Range:
+        return builtins.range
     is_list = found is Numbers or (issubclass(found, builtins.list) and found.__module__.startswith(__package__))
     return builtins.list if is_list else found
 

@@ -344,6 +344,21 @@ def total(values: Any, start: Any) -> Any:
     return _reduce(operator.add, values, start)
 
 
+def _zip_longest(*values: Any, fillvalue: Any = None) -> Any:
+    """Elements side by side. Whether one is left of the shorter ones is a branch."""
+    walked = [_walk(value) for value in values]
+    if None in walked:
+        return itertools.zip_longest(*values, fillvalue=fillvalue)
+    count: Any = functools.reduce(torch.sym_max, [one.count for one in walked if one is not None])
+
+    def at(one: Any, turn: Any) -> Any:
+        box = {"found": fillvalue}
+        _either(turn < one.count, box, lambda: box.update(found=one.make(turn)))
+        return box["found"]
+
+    return Walkable(Recorder.current, count, lambda turn: tuple(at(one, turn) for one in walked))  # type: ignore[arg-type]
+
+
 #: What a model sees in place of functions of these modules.
 OF_MODULES: dict[str, dict[str, Any]] = {
     "collections": {"deque": deque_},
@@ -357,6 +372,7 @@ OF_MODULES: dict[str, dict[str, Any]] = {
         "pairwise": _pairwise,
         "product": _product,
         "takewhile": _takewhile,
+        "zip_longest": _zip_longest,
     },
     **found.OF_MODULES,
 }

@@ -22,7 +22,7 @@ from .mixed import check_elements
 from .numbers import number_of
 from .picked import module_at
 from .places import line_of_model
-from .ranges import Numbers
+from .ranges import Numbers, Range
 from .recorder import Recorder, Unrecorded
 from .tensors import Tracked, has_foreign, sizes_of
 from .walks import FUNCTIONS, note_line, numbers_of
@@ -130,15 +130,17 @@ def _setitem(tensor: Any, index: Any, value: Any) -> Any:
 
 
 def _has_list(index: Any) -> bool:
-    """Whether the elements of a list of a loop or an array are an index."""
-    kinds = (Grown, Array, Elements)
+    """Whether the elements of a list of a loop, of an array or of a range are an index."""
+    kinds = (Grown, Array, Elements, Numbers, Range)
     return isinstance(index, kinds) or (type(index) is tuple and any(isinstance(part, kinds) for part in index))
 
 
 def _with_rows(index: Any) -> Any:
-    """An index with tensors in place of lists of loops and arrays."""
+    """An index with tensors in place of lists of loops, arrays and ranges."""
     if isinstance(index, tuple):
         return tuple(map(_with_rows, index))
+    if isinstance(index, (Numbers, Range)):
+        return index.tensor()
     return grown.tensor(index) if isinstance(index, Grown) else tensor_in(index)
 
 
@@ -214,7 +216,7 @@ def _tensor(data: Any, *args: Any, **kwargs: Any) -> Any:
         return _as_tensor(Array(data.tensor.clone()), *args, **kwargs)
     if type(data) in (list, tuple) and has_array(data):
         ((data,), _) = without_arrays(torch.tensor, (data,), {})
-    if isinstance(data, torch.Tensor) or not (isinstance(data, Numbers) or _has_number(data)) or args:
+    if isinstance(data, torch.Tensor) or not (isinstance(data, (Numbers, Range)) or _has_number(data)) or args:
         return NotImplemented
     kwargs.pop("requires_grad", None)
     dtype, device = kwargs.pop("dtype", None), kwargs.pop("device", None)
@@ -222,7 +224,7 @@ def _tensor(data: Any, *args: Any, **kwargs: Any) -> Any:
         return NotImplemented
     if dtype is None:
         check_elements(data)
-    found = data.tensor() if isinstance(data, Numbers) else _stacked(data, device)
+    found = data.tensor() if isinstance(data, (Numbers, Range)) else _stacked(data, device)
     return found if dtype is None or dtype == found.dtype else found.to(dtype)
 
 

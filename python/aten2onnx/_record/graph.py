@@ -26,9 +26,9 @@ from torch.export.graph_signature import (
     TensorArgument,
 )
 
-from .expressions import name_of
+from .expressions import inner_first, name_of
 from .fakes import is_unknown
-from .numbers import Number, is_from_data, number_of, operand_number
+from .numbers import Number, is_from_data, number_of
 from .nested import BEGIN, END, Body, Mark
 from .recorder import Call, Recorder, Unrecorded, decides_sizes
 from .references import is_kept, is_read, note_reads, note_sources, sizes_by_name, values_in
@@ -73,6 +73,8 @@ class Symbol:
 #: Functions that choose between numbers, or compare them: what they give may be known from a bound.
 _COMPARED = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
+#: The text of a condition has no more characters: what is read at several places is written at each.
+_LONGEST = 100_000
 #: The functions of numbers that a graph calls.
 FUNCTIONS_OF_NUMBERS = frozenset(_FUNCTIONS.values())
 
@@ -342,7 +344,7 @@ class _Builder:
         for question in self.recorder.questions:
             # Those of a body in this one have their texts.
             if self.scope.position < question.calls <= position and id(question.number) not in self.texts:
-                self.texts[id(question.number)] = self._text(question.number)
+                self.texts[id(question.number)] = self._text(question.number, question.line)
         self.graph.output(tuple(self._argument(result) for result in results))
         self.bodies[body.number] = self.scope
         self.scope = self.outer.pop()
@@ -443,7 +445,7 @@ class _Builder:
                 raise Unrecorded(f"the function `{number.function}` of a size")
             if number.function in _COMPARED or number.function in ("sym_max", "sym_min"):
                 self.compared.append(number)
-            node = self.graph.call_function(function, tuple(self._number(operand) for operand in _as_kept(number)))
+            node = self.graph.call_function(function, tuple(self._number(operand) for operand in number.operands))
         if self.line is not None:
             node.meta["stack_trace"] = f"  {self.line}"  # of the call that takes the number
         node.meta["val"] = _symbolic(node.name, number)
@@ -478,7 +480,7 @@ class _Builder:
             if key in seen:
                 continue
             seen.add(key)
-            text = self.texts.get(id(question.number)) or self._text(question.number)
+            text = self.texts.get(id(question.number)) or self._text(question.number, question.line)
             condition = f"({text} == {question.answer!r})" if question.is_plain else text
             answer = True if question.is_plain else question.answer
             # A side inside of another one that computes its condition itself is left out: the condition is stronger without it.
@@ -507,17 +509,22 @@ class _Builder:
         """Whether a number is computed outside of all bodies."""
         return all(value.node is not None and value.node.graph is self.graph for value in values_in(number))
 
-    def _text(self, number: Any) -> str:
-        """A number in the names of the graph, as Python writes it."""
-        if not isinstance(number, Number):
-            return repr(number)
-        if number.function in ("size", "item", "input"):
-            return str(self._number(number).name)
-        operands = [self._text(operand) for operand in number.operands]
-        sign = _SIGNS.get(number.function)
-        if sign is not None:
-            return f"({operands[0]} {sign} {operands[1]})" if len(operands) == 2 else f"({sign}{operands[0]})"
-        return f"{_NAMES.get(number.function, 'math.' + number.function)}({', '.join(operands)})"
+    def _text(self, number: Any, line: Any = None) -> str:
+        """A number in the names of the graph, as Python writes it. `line` asks for it."""
+        known: dict[int, str] = {}
+
+        def text_of(operand: Any) -> str:
+            return known[id(operand)] if isinstance(operand, Number) else repr(operand)
+
+        for one in inner_first(number):
+            if one.function in ("size", "item", "input"):
+                known[id(one)] = str(self._number(one).name)
+                continue
+            operands = list(map(text_of, one.operands))
+            if sum(map(len, operands)) > _LONGEST:
+                raise Unrecorded("a branch depends on an expression of sizes that is too long", line)
+            known[id(one)] = _text_of_function(one.function, operands)
+        return text_of(number)
 
     def _observed(self, run: Run) -> dict[str, list[int]]:
         """The sizes of all values in a run, by the names in the graph."""
@@ -527,11 +534,12 @@ class _Builder:
         return sizes
 
 
-def _as_kept(number: Number) -> tuple[Any, ...]:
-    """The operands of a number in a form that a file keeps. ONNX Runtime 1.31 rewrites `1 / a * b` as `b / a`, which is rounded otherwise: `-1 / -a` is the same number, and stays."""
-    if number.function != "truediv" or isinstance(number.operands[0], Number) or number.operands[0] != 1:
-        return number.operands
-    return -1.0, operand_number(number.operands[1], number.ask).counted()._unary("neg", operator.neg)
+def _text_of_function(function: str, operands: list[str]) -> str:
+    """A function of numbers as Python writes it."""
+    sign = _SIGNS.get(function)
+    if sign is not None:
+        return f"({operands[0]} {sign} {operands[1]})" if len(operands) == 2 else f"({sign}{operands[0]})"
+    return f"{_NAMES.get(function, 'math.' + function)}({', '.join(operands)})"
 
 
 def _times(size: Any, count: int) -> Any:

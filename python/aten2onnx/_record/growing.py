@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .branches import If, Item, Rolled
+from .expressions import inner_first
 from .numbers import Number, plain
 from .tensors import Value
 
@@ -39,14 +40,19 @@ def _note(items: list[Item], known: dict[int, int]) -> None:
             known.update({one.result.key: max(_of(one.init, known), _of(one.next, known)) for one in item.carried})
 
 
-def _of(number: Any, known: dict[int, int]) -> int:
-    if isinstance(number, Value):
-        return known.get(number.key, _NOT)
-    if not isinstance(number, Number):
-        return _NOT
+def _of(reference: Any, known: dict[int, int]) -> int:
+    if not isinstance(reference, Number):
+        return known.get(reference.key, _NOT) if isinstance(reference, Value) else _NOT
+    found: dict[int, int] = {}
+    for number in inner_first(reference):
+        found[id(number)] = _of_function(number, [found.get(id(operand), _NOT) for operand in number.operands], known)
+    return found[id(reference)]
+
+
+def _of_function(number: Number, found: list[int], known: dict[int, int]) -> int:
+    """How a number follows, by how its operands do."""
     if number.function in ("item", "size"):
-        return _of(number.operands[0], known) if number.function == "item" else _NOT
-    found = [_of(operand, known) for operand in number.operands]
+        return known.get(number.operands[0].key, _NOT) if number.function == "item" else _NOT
     most = max(found, default=_NOT)
     if number.function in _PRODUCTS:
         is_same = number.function == "mul" and any(plain(operand) in (1, -1, 0) and not isinstance(operand, Number) for operand in number.operands)

@@ -16,7 +16,7 @@ from .._calls import outputs
 from .._runtime import user_inputs
 from .._verify import is_random, results
 from .bounded import Bounded
-from .fakes import NoElements, is_computed_with, sizes_of_program, without_elements, without_floats
+from .fakes import NoElements, is_computed_with, run_plainly, sizes_of_program, without_elements, without_floats
 from .gradients import called
 from .noise import is_noise, nudged_inputs
 from .runs import Arguments, Run, summed
@@ -192,7 +192,30 @@ def sizes_at_one(recorded: Any, model: torch.nn.Module, arguments: Arguments, fi
         for data in (leaves, *(data for data in others if any(map(is_not, data, leaves)))):
             args, kwargs = pytree.tree_unflatten(data, arguments.tree)
             found.append((chosen, sizes_seen(recorded, model, args, kwargs, arguments)))
+    for chosen in _small_sizes(arguments, symbol):
+        leaves = arguments.at(chosen)
+        if not _runs(model, leaves, arguments):
+            continue  # no file has to be right there
+        args, kwargs = pytree.tree_unflatten(leaves, arguments.tree)
+        found.append((chosen, sizes_seen(recorded, model, args, kwargs, arguments)))
     return found
+
+
+def _small_sizes(arguments: Arguments, symbol: str) -> Iterator[dict[str, int]]:
+    """Sizes of 1 of a dimension beside small ones of the others: what a number that the model computes is, may be the same wherever these are larger."""
+    for size in (2, 3):
+        sizes = {other: size if high is None else min(size, high) for other, (_, high) in arguments.bounds.items() if other in arguments.sizes}
+        if len(sizes) > 1 and all(sizes[other] >= arguments.bounds[other][0] for other in sizes if other != symbol):
+            yield summed(arguments, {**sizes, symbol: 1})
+
+
+def _runs(model: torch.nn.Module, leaves: list[Any], arguments: Arguments) -> bool:
+    try:
+        run_plainly(model, leaves, arguments.tree, arguments.is_fake)
+    except Exception as error:  # whatever the model raises at sizes that it does not take
+        _log.debug("the model does not run: %s", error)
+        return False
+    return True
 
 
 def other_data(leaf: Any, sign: int) -> Any:

@@ -17,6 +17,7 @@ import torch
 
 from .numbers import Number, is_from_data, number_of, plain, symbolic
 from .places import kind_of_file, kind_of_frame, line_of_model, nodes_of
+from .ranges import cut_of
 from .tensors import Tracked, scalar_value, turn_value
 from .turns import NoBothSides
 
@@ -438,9 +439,11 @@ class Walkable(list):  # type: ignore[type-arg]
 
     Attributes:
         whole: The tensor that it is the parts of, the dimension, and whether the parts are rows.
+        ends: The first number of a range, and how far its numbers are apart.
     """
 
     whole: tuple[Any, int, bool] | None = None
+    ends: tuple[Any, Any] | None = None
     count: Any  # type: ignore[assignment]
 
     def __init__(self, recorder: Recorder, count: Any, make: Callable[[Any], Any]) -> None:
@@ -475,13 +478,10 @@ class Walkable(list):  # type: ignore[type-arg]
         return self.make(symbolic(is_negative.sym_ite(number_of(index + self.count), number_of(index))))
 
     def _cut(self, index: slice) -> Walkable:
-        start, stop, step = index.start or 0, index.stop, 1 if index.step is None else index.step
-        if step == -1 and index.start is None and stop is None:
-            return Walkable(self.recorder, self.count, lambda turn: self.make(self.count - 1 - turn))
-        if step != 1 or start < 0:
+        cut = cut_of(index, self.count)
+        if cut is None:
             raise TypeError("a slice of a list that is as long as a size")
-        end = self.count if stop is None else self.count + stop if stop < 0 else torch.sym_min(stop, self.count)
-        return Walkable(self.recorder, torch.sym_max(end - start, 0), lambda turn: self.make(turn + start))
+        return Walkable(self.recorder, cut.length, lambda turn: self.make((turn if cut.step == 1 else turn * cut.step) + cut.first))
 
     def __reversed__(self) -> Iterator[Any]:
         return iter(Walkable(self.recorder, self.count, lambda turn: self.make(self.count - 1 - turn)))

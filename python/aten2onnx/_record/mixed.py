@@ -8,8 +8,9 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from .expressions import inner_first
 from .intervals import decided
-from .numbers import Number, number_of, operand_number, plain, symbolic
+from .numbers import Number, number_of, numbers_in, operand_number, plain, symbolic
 from .places import line_of_model
 
 #: Functions that give an integer for integers, and a real number if one is real.
@@ -43,19 +44,23 @@ def chosen_extreme(is_max: bool, best: Any, value: Any) -> Any:
 
 def is_mixed(number: Number | None) -> bool:
     """Whether Python has an integer at some inputs for a number that is real in this run."""
-    return number is not None and number.is_float() and _is_mixed(number, {})
+    if number is None or not number.is_float() or not any(one.is_mixed for one in numbers_in(number)):
+        return False
+    found: dict[int, bool] = {}
+    for one in inner_first(number):
+        found[id(one)] = _is_mixed(one, found)
+    return found[id(number)]
 
 
-def _is_mixed(number: Number, seen: dict[int, bool]) -> bool:
+def _is_mixed(number: Number, found: dict[int, bool]) -> bool:
+    """The same, by what was found of the operands."""
     if number.is_mixed:
         return True
     if number.function not in _KEEPING or not number.is_float():
         return False
-    if id(number) not in seen:
-        operands = number.operands[1:] if number.function == "sym_ite" else number.operands
-        known = [isinstance(one, Number) and _is_mixed(one, seen) for one in operands]
-        seen[id(number)] = any(known) and all(mixed or _may_be_whole(one) for mixed, one in zip(known, operands))
-    return seen[id(number)]
+    operands = number.operands[1:] if number.function == "sym_ite" else number.operands
+    known = [found.get(id(one), False) for one in operands]
+    return any(known) and all(mixed or _may_be_whole(one) for mixed, one in zip(known, operands))
 
 
 def _may_be_whole(operand: Any) -> bool:

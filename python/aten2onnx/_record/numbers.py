@@ -124,9 +124,9 @@ class Number:
         if not self.function and not other.function:
             return Number(value, "", (), self.ask)
         if function in _WIDE and self.is_int() and other.is_int():
-            product = _held(function, self, other)
-            if product is not None:
-                return product
+            fitting = _held(function, self, other)
+            if fitting is not None:
+                return fitting
         return Number(value, function, (self.operand(), other.operand()), self.ask)
 
     def counted(self) -> Number:
@@ -197,7 +197,12 @@ class Number:
     sym_int = trunc
 
     def _whole(self, function: str, a: Any, b: Any, apply: Callable[[Any, Any], Any]) -> Number:
+        from .quotients import of_parts
+
         plain = lambda x: x.value if isinstance(x, Number) else x  # noqa: E731
+        found = None if b is None or isinstance(b, Number) else of_parts(function, operand_number(a, self.ask), operand_number(b, self.ask))
+        if found is not None:
+            return found
         operands = (a,) if b is None else (a, b)
         return Number(apply(plain(a), plain(b)), function, operands, self.ask)
 
@@ -256,12 +261,15 @@ class Number:
 
 
 def _held(function: str, number: Number, other: Number) -> Number | None:
-    """Asks that a product, a power or a shifted number fits into what a file has for it. Returns the product that it is, if it is one."""
-    from .wide import power_held, product_held, quotient_held, shift_held
+    """Asks that a product, a power or a shifted number fits into what a file has for it. Returns the form in which it fits, if that is another one."""
+    from .quotients import of_parts
+    from .wide import power_held, product_held, shift_held
 
     if function == "pow":
         return power_held(number, other)
-    held = {"mul": product_held, "lshift": shift_held}.get(function, quotient_held)
+    if function in _QUOTIENTS:
+        return of_parts(function, number, other)
+    held = product_held if function == "mul" else shift_held
     held(number, other)
     return None
 

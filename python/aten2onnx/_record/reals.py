@@ -381,6 +381,7 @@ _METHODS: dict[Any, dict[str, Any]] = {
         **{f"__{side}{name}__": _of_counted(getattr(operator, name), bool(side)) for side in ("", "r") for name in _OF_BOOLS},
         **{f"__{name}__": _of_counted(getattr(operator, name), False) for name in ("lt", "le", "gt", "ge")},
         "__neg__": lambda flag: -_counted(flag),
+        "__index__": lambda flag: int(bool(flag)),  # `(a, b)[n > 3]` is a branch
         "__xor__": _is_either,
         "__rxor__": _is_either,
     },

@@ -260,13 +260,22 @@ class Rolling:
             return {name: self._reference(item, (*path, name)) for name, item in reference.items()}
         return self._constant(reference, path) if type(reference) is int else reference
 
-    def _number(self, number: Number, path: Any) -> Any:
+    def _number(self, number: Number, path: Any, known: dict[int, Any] | None = None) -> Any:
+        """A number in the chosen turn. `known` has those that were made in the same expression."""
+        known = {} if known is None else known
+        if id(number) not in known:
+            known[id(number)] = self._new_number(number, path, known)
+        return known[id(number)]
+
+    def _new_number(self, number: Number, path: Any, known: dict[int, Any]) -> Any:
         one = self.carried.get(("number", self.merger.name(number)))
         if one is not None:
             return Number(number.value, "item", (one.param,), self.chosen_ask)
         if number.function == "item" and self.merger.canon(number.operands[0]) is self.merger.canon(self.chosen.counter):
             return self.counter
-        operands = tuple(self._reference(operand, (*path, place)) for place, operand in enumerate(number.operands))
+        operands = tuple(
+            self._number(operand, (*path, place), known) if isinstance(operand, Number) else self._reference(operand, (*path, place)) for place, operand in enumerate(number.operands)
+        )
         return number if all(a is b for a, b in zip(operands, number.operands)) else Number(number.value, number.function, operands, self.chosen_ask)
 
     def _constant(self, known: int, path: Any) -> Any:

@@ -34,7 +34,7 @@ from .shadows import Changes, shadowed
 from .slots import repeated
 from .state import restored, seed_generators
 from .structured import Structure
-from .swapped import swapped
+from .swapped import Swaps
 from .tensors import Tracked, Value, named_tensors, note_device, place_of
 from .texts import noted_texts
 from .turns import Turns
@@ -77,6 +77,7 @@ class Arguments:
         is_filled: Whether masks that choose nothing get elements.
         reach: How far runs at other sizes may go.
         changed: The names of attributes that runs have changed.
+        swaps: The functions of the files whose code has had another form in a run.
     """
 
     leaves: list[Any]
@@ -111,6 +112,7 @@ class Arguments:
     is_filled: bool = False
     reach: Reach = field(default_factory=Reach)
     changed: set[str] = field(default_factory=set)
+    swaps: Swaps = field(default_factory=Swaps)
 
     def at(self, sizes: Mapping[str, int]) -> list[Any]:
         """The leaves with other sizes: those that the user gave, or the example, repeated or cut."""
@@ -243,7 +245,7 @@ def _recorded(
         if turns is not None and turns.lowered:
             recorder.structure = Structure(recorder, turns, model)
             recorder.structure.attributes.give_deques()
-            stack.enter_context(swapped(turns.lowered, recorder.structure))
+            stack.enter_context(arguments.swaps.made(turns.lowered, recorder.structure))
         else:
             recorder.turns = turns
         if turns is not None and turns.loops:

@@ -32,14 +32,14 @@ from .loops import Walkable
 from .mixed import chosen_extreme
 from .numbers import Number, number_of, symbolic
 from .places import is_installed, kind_of_file
-from .ranges import Numbers, list_, lists_ranges
+from .ranges import Numbers, Range, list_, lists_ranges
 from .reals import of_math, power, rounded
 from .recorder import Recorder
 from .slots import Slots
 from .sources import has_line, names_without_use
 from .states import UNDEFINED
 from .tensors import Tracked, sizes_of
-from .walks import WALKS
+from .walks import WALKS, total_of
 
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
@@ -102,7 +102,7 @@ def _len(value: Any) -> Any:
         return sizes_of(value)[0]
     if isinstance(value, (Walkable, Long, Slots)):
         return value.count
-    if isinstance(value, Numbers):
+    if isinstance(value, (Numbers, Range)):
         return value.length
     if type(value) is list and Recorder.current is not None and Recorder.current.loops is not None:
         found = Recorder.current.loops.length(value)
@@ -247,6 +247,9 @@ _SHADOWED = (ModuleType, type(math.sqrt), *((type(numpys.numpy.sqrt), type(numpy
 
 def _sum(values: Any, start: Any = 0) -> Any:
     values = items_of(values)
+    counted = total_of(values)
+    if counted is not None:
+        return counted if type(start) is int and start == 0 else start + counted
     if isinstance(values, (Walkable, Compound)) and Recorder.current is not None and Recorder.current.structure is not None:
         return folds.total(values, start)
     if not isinstance(values, Grown):

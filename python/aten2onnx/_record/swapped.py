@@ -21,38 +21,49 @@ _log = logging.getLogger(__name__)
 Spot = tuple[str, int]
 
 
-@contextmanager
-def swapped(spots: Iterable[Spot], runtime: Any) -> Iterator[None]:
-    """While the block runs, the functions that these lines are in have their other form, whose branches and loops call `runtime`."""
-    wanted = {spot for spot in spots}
-    files = {file for file, _ in wanted}
-    changed: list[tuple[FunctionType, CodeType]] = []
-    names: list[tuple[dict[str, Any], Any]] = []
-    try:
-        for function in _functions(files):
-            made = other_code(function.__code__, frozenset(number for file, number in wanted if file == function.__code__.co_filename))
-            if made is None:
-                continue
-            changed.append((function, function.__code__))
-            function.__code__ = made
-            names.append((function.__globals__, function.__globals__.get(NAME)))
-            function.__globals__[NAME] = runtime
-        yield
-    finally:
-        for function, code in changed:
-            function.__code__ = code
-        for space, before in names:
-            if before is None:
-                space.pop(NAME, None)
+class Swaps:
+    """The functions of files, as they were before the first run in which their code has another form. A run leaves no other functions behind, so that they are looked for once in an
+    export: all objects of the process are gone through."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, list[FunctionType]] = {}
+
+    @contextmanager
+    def made(self, spots: Iterable[Spot], runtime: Any) -> Iterator[None]:
+        """While the block runs, the functions that these lines are in have their other form, whose branches and loops call `runtime`."""
+        wanted = set(spots)
+        changed: list[tuple[FunctionType, CodeType]] = []
+        names: list[tuple[dict[str, Any], Any]] = []
+        try:
+            for function in self._functions({file for file, _ in wanted}):
+                made = other_code(function.__code__, frozenset(number for file, number in wanted if file == function.__code__.co_filename))
+                if made is None:
+                    continue
+                changed.append((function, function.__code__))
+                function.__code__ = made
+                names.append((function.__globals__, function.__globals__.get(NAME)))
+                function.__globals__[NAME] = runtime
+            yield
+        finally:
+            for function, code in changed:
+                function.__code__ = code
+            for space, before in names:
+                if before is None:
+                    space.pop(NAME, None)
+
+    def _functions(self, files: set[str]) -> list[FunctionType]:
+        new = files - self.known.keys()
+        if new:
+            self.known.update({file: [] for file in new})
+            for found in gc.get_objects():
+                if type(found) is FunctionType and found.__code__.co_filename in new:
+                    self.known[found.__code__.co_filename].append(found)
+        return [function for file in files for function in self.known[file]]
 
 
 def can_swap(spot: Spot) -> bool:
     """Whether a line is in a function that has another form."""
     return _form(spot[0], frozenset([spot[1]])) is not None
-
-
-def _functions(files: set[str]) -> list[FunctionType]:
-    return [found for found in gc.get_objects() if type(found) is FunctionType and found.__code__.co_filename in files]
 
 
 def other_code(code: CodeType, numbers: frozenset[int]) -> CodeType | None:
@@ -130,4 +141,4 @@ class _Lowering(ast.NodeTransformer):
         return any(node.lineno <= number <= (node.end_lineno or node.lineno) for number in self.numbers)
 
 
-__all__ = ["Spot", "can_swap", "other_code", "swapped"]
+__all__ = ["Spot", "Swaps", "can_swap", "other_code"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from .keys import check_keys
 from .loops import Walkable
 from .numbers import number_of, plain
 from .places import line_of_model
-from .ranges import Numbers, is_listed
+from .ranges import Numbers, Range, is_listed
 from .recorder import Recorder, Unrecorded
 from .tensors import Tracked, sizes_of
 from .turns import is_unpacked
@@ -52,12 +53,32 @@ class _Range(Kind):
         if is_listed():
             return Numbers(start, step, count_of_range(start, stop, step))
         if not _is_rolled():
-            return builtins.range(*args)
-        return Walkable(_recorder(), count_of_range(start, stop, step), lambda turn: start + turn * step if type(step) is not int or step != 1 else turn if isinstance(start, int) and start == 0 else start + turn)
+            return Range(start, stop, step, count_of_range(start, stop, step))
+        found = Walkable(_recorder(), count_of_range(start, stop, step), partial(_number_at, start, step))
+        found.ends = (start, step)
+        return found
+
+
+def _number_at(start: Any, step: Any, turn: Any) -> Any:
+    """The number of a range at a place."""
+    moved = turn if type(step) is int and step == 1 else turn * step
+    return moved if isinstance(start, int) and start == 0 else start + moved
+
+
+def total_of(values: Any) -> Any:
+    """The sum of the numbers of a range; None of anything else."""
+    if isinstance(values, Range):
+        start, step, count = values.start, values.step, values.length
+    elif isinstance(values, Walkable) and values.ends is not None:
+        (start, step), count = values.ends, values.count
+    else:
+        return None
+    return count * (2 * start + step * (count - 1)) // 2
 
 
 class range_(metaclass=_Range):
     real = builtins.range
+    others = (Range,)
 
 
 def _recorder() -> Recorder:
@@ -327,4 +348,4 @@ FUNCTIONS: dict[Any, Any] = {
     torch.tensor_split: _tensor_split,
 }
 
-__all__ = ["FUNCTIONS", "WALKS", "count_of_range", "iterated_array", "note_line", "numbers_of", "rows_of"]
+__all__ = ["FUNCTIONS", "WALKS", "count_of_range", "iterated_array", "note_line", "numbers_of", "rows_of", "total_of"]

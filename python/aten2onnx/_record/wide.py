@@ -19,7 +19,7 @@ from .places import line_of_model
 from .turns import key_of
 
 #: Numbers below two to this fit, and are exact as powers.
-_BITS, _EXACT = 63, 53
+BITS, _EXACT = 63, 53
 #: No size whose power is taken is expected to be larger, and none at all larger than that: nothing is asked of these.
 _LARGE, _LARGEST = 1 << 20, 1 << 40
 #: So many bits the largest size has that is expected, and so many another one beside it: a tensor has as many elements as the product of its sizes.
@@ -27,7 +27,7 @@ _BITS_OF_SIZE, _BITS_BESIDE = 20, 11
 #: The largest number whose power by itself is exact.
 _SQUARE = 13
 
-_TOO_WIDE = "a whole number needs more than the 64 bits that a file has for it"
+TOO_WIDE = "a whole number needs more than the 64 bits that a file has for it"
 
 
 class Overflowed(OverflowError):
@@ -40,7 +40,7 @@ class Overflowed(OverflowError):
 def is_held(number: int, is_power: bool) -> bool:
     """Whether a file computes a whole number as it is."""
     size = abs(number)
-    return size < 1 << (_EXACT if is_power and size & (size - 1) else _BITS)
+    return size < 1 << (_EXACT if is_power and size & (size - 1) else BITS)
 
 
 def power_held(base: Number, exponent: Number) -> Number | None:
@@ -52,7 +52,7 @@ def power_held(base: Number, exponent: Number) -> Number | None:
             asked_at_most(exponent, _largest_exponent(abs(base.value)))
         return None
     if not exponent.function:
-        _asked_within(base, _largest_base(max(exponent.value, 1), _BITS))
+        _asked_within(base, _largest_base(max(exponent.value, 1), BITS))
         return _product(base, exponent.value) if exponent.value > 1 else None
     most = _SQUARE if max(exponent.value, abs(base.value)) <= _SQUARE else max(exponent.value, 1)
     asked_at_most(exponent, most)
@@ -70,28 +70,21 @@ def _product(base: Number, count: int) -> Number:
 
 def product_held(number: Number, other: Number) -> None:
     """Asks that a product of sizes fits into 64 bits, if sizes that are expected may make it larger."""
-    width = _added(_width(number), _width(other))
+    width = _added(width_of(number), width_of(other))
     if width is None:
         if 1 not in (abs(one.value) for one in (number, other) if not one.function):
             _note_turn()
         return
-    if width.most <= _BITS:
+    if width.most <= BITS:
         return
     product = Number(number.value * other.value, "mul", (number.operand(), other.operand()), number.ask)
     if len(width.sizes) == 1:
         size = next(_sizes_in(product))
         asked_at_most(size, _largest_size(product, Number.range_of(*size.operands)[0] or 0))
         return
-    room = Number((1 << _BITS) - 1, "", (), number.ask)._binary("floordiv", other.sym_max(1), operator.floordiv)
+    room = Number((1 << BITS) - 1, "", (), number.ask)._binary("floordiv", other.sym_max(1), operator.floordiv)
     if not symbolic(number._binary("le", room, operator.le)):
-        raise Overflowed(_TOO_WIDE)
-
-
-def quotient_held(number: Number, other: Number) -> None:
-    """Asks that a product fits which a file computes with for the quotient or the remainder of a number that may be negative."""
-    width = _added(_width(number), _width(other))
-    if width is not None and width.most > _BITS and not number.is_natural():
-        product_held(number, other)
+        raise Overflowed(TOO_WIDE)
 
 
 class Width(NamedTuple):
@@ -107,12 +100,12 @@ class Width(NamedTuple):
         return self.bits + _BITS_OF_SIZE * sum(times[:1]) + _BITS_BESIDE * sum(times[1:2])
 
 
-def _width(number: Any) -> Width | None:
+def width_of(number: Any) -> Width | None:
     """The width of a number of sizes; None where nothing tells it."""
     if not isinstance(number, Number):
         return Width(abs(number).bit_length(), {}) if type(number) in (int, bool) else None
     if not number.function:
-        return _width(number.value)
+        return width_of(number.value)
     if number.width is None:
         number.width = (_of_function(number),)
     return number.width[0]
@@ -124,7 +117,7 @@ def _of_function(number: Number) -> Width | None:
         return Width(0, {key_of(number): 1}) if high is None else Width(high.bit_length(), {})
     if not number.is_int():
         return None
-    widths = [_width(operand) for operand in number.operands]
+    widths = [width_of(operand) for operand in number.operands]
     if number.function == "mul":
         return _added(*widths)
     if number.function == "floordiv":
@@ -167,7 +160,7 @@ def _largest_size(product: Number, low: int) -> int:
 
     def fits(size: int) -> bool:
         ends = interval(product, partial(_range_to, size), {})
-        return None not in ends and max(map(abs, ends)) < 1 << _BITS
+        return None not in ends and max(map(abs, ends)) < 1 << BITS
 
     return _largest(max(low, 1), _LARGE, fits)
 
@@ -189,13 +182,13 @@ def _range_to(most: int, value: Any, axis: int) -> Interval:
 def shift_held(number: Number, by: Number) -> None:
     """Asks that `number << by` fits into 64 bits."""
     if not number.function:
-        asked_at_most(by, _BITS - abs(number.value).bit_length())
+        asked_at_most(by, BITS - abs(number.value).bit_length())
         return
     most = by.value
     if by.function:
-        most = max(most, _BITS - _LARGE.bit_length())
+        most = max(most, BITS - _LARGE.bit_length())
         asked_at_most(by, most)
-    _asked_within(number, (1 << max(_BITS - most, 0)) - 1)
+    _asked_within(number, (1 << max(BITS - most, 0)) - 1)
 
 
 def _asked_within(number: Number, most: int) -> None:
@@ -211,10 +204,10 @@ def asked_at_most(number: Number, most: int) -> None:
     end = interval(number, partial(_range_to, _LARGEST), {})[1]
     if end is not None and end <= most:
         return
-    if _width(number) is None and _note_turn():
+    if width_of(number) is None and _note_turn():
         return
     if not symbolic(number._binary("le", most, operator.le)):
-        raise Overflowed(_TOO_WIDE)
+        raise Overflowed(TOO_WIDE)
 
 
 def _note_turn() -> bool:
@@ -233,7 +226,7 @@ def _note_turn() -> bool:
 def _largest_exponent(base: int) -> int:
     """The largest `n` for which `base ** n` is exact."""
     count, power = 0, base
-    end = 1 << (_EXACT if base & (base - 1) else _BITS)
+    end = 1 << (_EXACT if base & (base - 1) else BITS)
     while power < end:
         count, power = count + 1, power * base
     return count

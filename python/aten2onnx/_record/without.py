@@ -19,6 +19,8 @@ class Without(Held):
         self.made = {}
         self.own: set[int] = set()
         self.inits: dict[int, Any] = {}
+        #: The pairs of numbers that were compared; they are kept, so that no other one has their identity.
+        self.held_numbers: dict[tuple[int, int], tuple[Number, Number]] = {}
         skipped = {id(item) for item in rolling.written_back}
         mine = [item for item in path.items if id(item) not in skipped and _counts(item)]
         theirs = [item for item in other.items if _counts(item)]
@@ -59,8 +61,12 @@ class Without(Held):
             return self.reference(self.inits[id(a.operands[0])], b, path)
         if not isinstance(b, Number) or a.function != b.function or len(a.operands) != len(b.operands):
             raise Unalike("a number is computed in another way")
+        if (id(a), id(b)) in self.held_numbers:
+            return None
+        self.held_numbers[id(a), id(b)] = (a, b)
         for number, (x, y) in enumerate(zip(a.operands, b.operands)):
             self.reference(x, y, (*path, number))
+        return None
 
 
 def _counts(item: Item) -> bool:
