@@ -46,15 +46,14 @@ from turns import names_chosen  # noqa: E402
 import aten2onnx  # noqa: E402
 
 MARK, END = "<!-- bench/precision.py -->", "<!-- bench/precision.py ends -->"
-#: By dtype: the opset, our ways, those of others, and where files run.
+#: By dtype: the opset, our conversions of the float32 file, those of others, and where files run. `OURS` is the export.
 OPSETS = {"float16": 18, "bfloat16": 22}
-OURS = {"float16": ("ours", "ours, mixed"), "bfloat16": ("ours",)}
+OURS = "ours"
+CONVERTED = {"float16": ("ours, converted", "ours, mixed"), "bfloat16": ("ours, converted",)}
 OTHERS = {"float16": ("onnxconverter-common", "ONNX Runtime", "AutoCast"), "bfloat16": ("AutoCast",)}
 RUNTIMES = {"float16": ("ONNX Runtime", "OpenVINO"), "bfloat16": ("reference", "OpenVINO")}
 #: What runs with the Python of --peers.
 OF_PEERS = ("OpenVINO",)
-#: Our conversion of the float32 file, whose time is that of the converter alone.
-CONVERTED = "ours, converted"
 
 
 @dataclass
@@ -69,13 +68,11 @@ class File:
 
 @dataclass
 class Found:
-    """What was found of a model in one dtype: the float32 file, the results of PyTorch, those of its own half precision, the seconds of our conversion of the
-    float32 file, and each file."""
+    """What was found of a model in one dtype: the float32 file, the results of PyTorch, those of its own half precision, and each file."""
 
     whole: Facts
     wanted: list[np.ndarray]
     torch: Comparison | None
-    ours: float | None
     files: dict[str, File]
 
 
@@ -90,37 +87,33 @@ def prepared(model: Made, dtype: str, folder: Path) -> Found:
     wanted = results_of(model.module, model.second, torch.float64) or results_of(model.module, model.second, torch.float32)
     if wanted is None:
         raise RuntimeError("PyTorch does not run it at the second sizes")
-    whole, files = folder / "float32.onnx", {}
+    whole, ours = folder / "float32.onnx", File()
     exported(model, whole, OPSETS[dtype])
-    for way in OURS[dtype]:
-        files[way] = File()
-        try:
-            exported(model, folder / f"{way}.onnx", OPSETS[dtype], "mixed" if "mixed" in way else dtype)
-        except aten2onnx.Error as error:
-            files[way].why = str(error).splitlines()[0]
+    try:
+        exported(model, folder / f"{OURS}.onnx", OPSETS[dtype], dtype)
+    except aten2onnx.Error as error:
+        ours.why = str(error).splitlines()[0]
     names = [put.name for put in onnx.load(whole).graph.input]
     for part, given in (("example", model.example), ("second", model.second)):
         np.savez(folder / f"{part}.npz", **{name: tensor.numpy() for name, tensor in zip(names, given, strict=True)})
     own = results_of(model.module, model.second, getattr(torch, dtype))
     yardstick = compared(own, wanted) if own and [x.shape for x in own] == [x.shape for x in wanted] else None
-    return Found(facts_of(whole), wanted, yardstick, None, files)
+    return Found(facts_of(whole), wanted, yardstick, {OURS: ours})
 
 
 def convert(found: dict[str, Found], dtype: str, folder: Path, peers: str | None) -> None:
-    """Converts all float32 files: by ours for its time, and by others."""
-    jobs = [(name, way) for way in (CONVERTED, *(OTHERS[dtype] if peers else ())) for name in found]
-
-    def job(name: str, way: str) -> dict[str, str]:
-        at = folder / name
-        return {"way": way, "source": f"{at}/float32.onnx", "target": f"{at}/{way}.onnx", "dtype": dtype, "data": f"{at}/example.npz"}
-
-    for python in dict.fromkeys((sys.executable, peers)):
-        chosen = [pair for pair in jobs if (pair[1] == CONVERTED) == (python == sys.executable)]
-        for (name, way), made in zip(chosen, performed([job(*pair) for pair in chosen], python, folder / "jobs.json") if python else [], strict=False):
-            if way == CONVERTED:
-                found[name].ours = made.get("seconds")
-            else:
-                found[name].files[way] = File(seconds=made.get("seconds"), why=made.get("error"))
+    """Converts all float32 files: by ours, and by others."""
+    for python, ways in ((sys.executable, CONVERTED[dtype]), (peers, OTHERS[dtype])):
+        if python is None:
+            continue
+        pairs = [(name, way) for way in ways for name in found]
+        jobs = []
+        for name, way in pairs:
+            at = folder / name
+            precision = "mixed" if "mixed" in way else dtype
+            jobs.append({"way": way, "source": f"{at}/float32.onnx", "target": f"{at}/{way}.onnx", "dtype": precision, "data": f"{at}/example.npz"})
+        for (name, way), made in zip(pairs, performed(jobs, python, folder / "jobs.json"), strict=True):
+            found[name].files[way] = File(seconds=made.get("seconds"), why=made.get("error"))
 
 
 def run(found: dict[str, Found], dtype: str, folder: Path, peers: str | None) -> None:
@@ -153,7 +146,7 @@ def measured(names: list[str], dtype: str, folder: Path, peers: str | None) -> t
     for name in names:
         try:
             found[name] = prepared(made(name), dtype, folder / name)
-        except (ImportError, RuntimeError) as error:
+        except (ImportError, RuntimeError, aten2onnx.Error) as error:
             missing.append(f"{name} ({str(error).splitlines()[0]})")
         print(f"{dtype}: {name} is {'left out' if name not in found else 'exported'}", file=sys.stderr, flush=True)
     convert(found, dtype, folder, peers)

@@ -66,7 +66,7 @@ def autocast(job: Job) -> Callable[[], None]:
 
 
 #: Converters, by name.
-WAYS = {"ours, converted": ours, "onnxconverter-common": common, "ONNX Runtime": of_onnxruntime, "AutoCast": autocast}
+WAYS = {"ours, converted": ours, "ours, mixed": ours, "onnxconverter-common": common, "ONNX Runtime": of_onnxruntime, "AutoCast": autocast}
 
 
 def converted(job: Job) -> float:

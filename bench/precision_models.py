@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
+import torchvision
 import transformers
-from capture import Detector, unet
+from capture import unet
 from runtime_models import DECODER
 from runtime_models import MODELS as OF_RUNTIME
 from torch import Tensor, nn
@@ -137,26 +138,46 @@ def gru_speech() -> Made:
     return Made(Gates(), (torch.randn(2, 40, 100),), (torch.randn(3, 40, 150),), ({0: "batch", 2: "frames"},))
 
 
-class Best(nn.Module):
-    """A detector whose results do not depend on the order of equal scores: the 20 best scores, and the mean of all boxes, of any image."""
+class Boxes(nn.Module):
+    """A detector of one stage for images of any size: features of three sizes, of which the smaller are resized to the larger; anchors; the boxes that are left of
+    those that overlap. The results do not depend on the order of scores that are almost equal."""
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.model = Detector(model)
+        widths = (3, 16, 32, 64)
+        self.stages = nn.ModuleList(
+            nn.Sequential(nn.Conv2d(one, other, 3, 2, 1, bias=False), nn.BatchNorm2d(other), nn.SiLU()) for one, other in zip(widths, widths[1:])
+        )
+        self.sides = nn.ModuleList(nn.Conv2d(width, 32, 1) for width in widths[1:])
+        self.scores, self.boxes = nn.Conv2d(32, 1, 3, padding=1), nn.Conv2d(32, 4, 3, padding=1)
 
-    def forward(self, image: Tensor) -> tuple[Tensor, Tensor]:
-        found = self.model(image)
-        return F.pad(found["scores"], (0, 20))[:20], found["boxes"].mean(0)
+    def forward(self, image: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        features = []
+        for stage in self.stages:
+            image = stage(image)
+            features.append(image)
+        found, top = [], None
+        for number in (2, 1, 0):
+            level = self.sides[number](features[number])
+            top = level if top is None else level + F.interpolate(top, size=level.shape[2:], mode="nearest")
+            if number:
+                found.append(self.decoded(top, 2 ** (number + 1)))
+        boxes, scores = (torch.cat(parts) for parts in zip(*found))
+        kept = torchvision.ops.nms(boxes, scores, 0.5)
+        return boxes, scores, scores[kept].sum() / 100
+
+    def decoded(self, level: Tensor, stride: int) -> tuple[Tensor, Tensor]:
+        """The boxes and scores of a level."""
+        height, width = level.shape[2:]
+        rows, columns = ((torch.arange(count, device=level.device) + 0.5) * stride for count in (height, width))
+        centers = torch.stack((columns[None, :].expand(height, width), rows[:, None].expand(height, width)), -1).reshape(-1, 2).to(level.dtype)
+        moved, sizes = self.boxes(level)[0].permute(1, 2, 0).reshape(-1, 4).split(2, 1)
+        middles, halves = centers + moved * stride, sizes.clamp(max=4).exp() * stride
+        return torch.cat((middles - halves, middles + halves), 1), self.scores(level).sigmoid().reshape(-1)
 
 
-def detector(name: str, **options: Any) -> Callable[[], Made]:
-    def build() -> Made:
-        import torchvision.models.detection as detection
-
-        model = getattr(detection, name)(weights=None, weights_backbone=None, num_classes=5, **options)
-        return Made(Best(model), (torch.rand(3, 100, 100),), (torch.rand(3, 90, 120),), ({1: "height", 2: "width"},))
-
-    return build
+def detector() -> Made:
+    return Made(Boxes(), (torch.rand(1, 3, 96, 96),), (torch.rand(1, 3, 80, 128),), ({2: "height", 3: "width"},))
 
 
 class Named(nn.Module):
@@ -171,19 +192,15 @@ class Named(nn.Module):
 
 
 def segmentation() -> Made:
-    from torchvision.models.segmentation import lraspp_mobilenet_v3_large
-
-    module = Named(lraspp_mobilenet_v3_large(weights=None, weights_backbone=None, num_classes=6), "out")
+    module = Named(torchvision.models.segmentation.lraspp_mobilenet_v3_large(weights=None, weights_backbone=None, num_classes=6), "out")
     return Made(module, (torch.randn(2, 3, 96, 128),), (torch.randn(3, 3, 128, 160),), ({0: "batch", 2: "height", 3: "width"},))
 
 
 def optical_flow() -> Made:
-    from torchvision.models.optical_flow import raft_small
-
     class Flow(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.model = raft_small(weights=None)
+            self.model = torchvision.models.optical_flow.raft_small(weights=None)
 
         def forward(self, before: Tensor, after: Tensor) -> Tensor:
             return self.model(before, after, num_flow_updates=2)[-1]
@@ -225,8 +242,7 @@ MODELS: dict[str, Callable[[], Made]] = {
     "spectrogram": spectrogram,
     "gru_speech": gru_speech,
     "lraspp": segmentation,
-    "ssdlite": detector("ssdlite320_mobilenet_v3_large"),
-    "fasterrcnn": detector("fasterrcnn_mobilenet_v3_large_320_fpn"),
+    "detector": detector,
     "raft_small": optical_flow,
     "parseq": parseq,
     "bert with exits": exits,
