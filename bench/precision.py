@@ -46,12 +46,12 @@ from turns import names_chosen  # noqa: E402
 import aten2onnx  # noqa: E402
 
 MARK, END = "<!-- bench/precision.py -->", "<!-- bench/precision.py ends -->"
-#: By dtype: the opset, our conversions of the float32 file, those of others, and where files run. `OURS` is the export.
+#: By dtype: the opset, our conversions of the float32 file, those of others, and where files run. `WHOLE` and `OURS` are exports.
 OPSETS = {"float16": 18, "bfloat16": 22}
-OURS = "ours"
+WHOLE, OURS = "float32", "ours"
 CONVERTED = {"float16": ("ours, converted", "ours, mixed"), "bfloat16": ("ours, converted",)}
 OTHERS = {"float16": ("onnxconverter-common", "ONNX Runtime", "AutoCast"), "bfloat16": ("AutoCast",)}
-RUNTIMES = {"float16": ("ONNX Runtime", "OpenVINO"), "bfloat16": ("reference", "OpenVINO")}
+RUNTIMES = {"float16": ("rounding", "ONNX Runtime", "OpenVINO"), "bfloat16": ("rounding", "OpenVINO")}
 #: What runs with the Python of --peers.
 OF_PEERS = ("OpenVINO",)
 
@@ -68,9 +68,8 @@ class File:
 
 @dataclass
 class Found:
-    """What was found of a model in one dtype: the float32 file, the results of PyTorch, those of its own half precision, and each file."""
+    """What was found of a model in one dtype: the results of PyTorch, those of its own half precision, and each file, also that of float32."""
 
-    whole: Facts
     wanted: list[np.ndarray]
     torch: Comparison | None
     files: dict[str, File]
@@ -87,7 +86,7 @@ def prepared(model: Made, dtype: str, folder: Path) -> Found:
     wanted = results_of(model.module, model.second, torch.float64) or results_of(model.module, model.second, torch.float32)
     if wanted is None:
         raise RuntimeError("PyTorch does not run it at the second sizes")
-    whole, ours = folder / "float32.onnx", File()
+    whole, ours = folder / f"{WHOLE}.onnx", File()
     exported(model, whole, OPSETS[dtype])
     try:
         exported(model, folder / f"{OURS}.onnx", OPSETS[dtype], dtype)
@@ -98,7 +97,7 @@ def prepared(model: Made, dtype: str, folder: Path) -> Found:
         np.savez(folder / f"{part}.npz", **{name: tensor.numpy() for name, tensor in zip(names, given, strict=True)})
     own = results_of(model.module, model.second, getattr(torch, dtype))
     yardstick = compared(own, wanted) if own and [x.shape for x in own] == [x.shape for x in wanted] else None
-    return Found(facts_of(whole), wanted, yardstick, {OURS: ours})
+    return Found(wanted, yardstick, {WHOLE: File(), OURS: ours})
 
 
 def convert(found: dict[str, Found], dtype: str, folder: Path, peers: str | None) -> None:
@@ -111,7 +110,7 @@ def convert(found: dict[str, Found], dtype: str, folder: Path, peers: str | None
         for name, way in pairs:
             at = folder / name
             precision = "mixed" if "mixed" in way else dtype
-            jobs.append({"way": way, "source": f"{at}/float32.onnx", "target": f"{at}/{way}.onnx", "dtype": precision, "data": f"{at}/example.npz"})
+            jobs.append({"way": way, "source": f"{at}/{WHOLE}.onnx", "target": f"{at}/{way}.onnx", "dtype": precision, "data": f"{at}/example.npz"})
         for (name, way), made in zip(pairs, performed(jobs, python, folder / "jobs.json"), strict=True):
             found[name].files[way] = File(seconds=made.get("seconds"), why=made.get("error"))
 

@@ -116,15 +116,64 @@ def in_openvino(model: onnx.ModelProto, job: Job) -> Callable[[dict[str, np.ndar
     return run
 
 
-def in_reference(model: onnx.ModelProto, job: Job) -> Callable[[dict[str, np.ndarray]], list[Any]]:
+def in_rounding(model: onnx.ModelProto, job: Job) -> Callable[[dict[str, np.ndarray]], list[Any]]:
+    """onnx's reference evaluator, in which each node computes in float32 and rounds its results, as kernels of GPUs do. Runtimes on a CPU leave out what is cast to
+    float32 and back, so that nothing overflows there."""
     from onnx.reference import ReferenceEvaluator
+    from onnx.reference.op_run import OpRun
 
+    if not hasattr(OpRun, "run_as_it_is"):
+        OpRun.run_as_it_is, OpRun.run = OpRun.run, run_rounded
+    nodes = in_order(list(model.graph.node))
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
     evaluator = ReferenceEvaluator(model)
     return lambda feeds: evaluator.run(None, feeds)
 
 
+def in_order(nodes: list[onnx.NodeProto]) -> list[onnx.NodeProto]:
+    """Nodes after those whose results they read: ONNX Runtime's converter writes them in another order, and ONNX Runtime alone reads that."""
+    makers = {name: number for number, node in enumerate(nodes) for name in node.output}
+    placed: list[onnx.NodeProto] = []
+    seen: set[int] = set()
+
+    def place(number: int) -> None:
+        if number in seen:
+            return
+        seen.add(number)
+        for name in read_by(nodes[number]):
+            if name in makers:
+                place(makers[name])
+        placed.append(nodes[number])
+
+    for number in range(len(nodes)):
+        place(number)
+    return placed
+
+
+def read_by(node: onnx.NodeProto) -> Iterator[str]:
+    """What a node reads, and what its bodies do."""
+    yield from node.input
+    for attribute in node.attribute:
+        for inner in attribute.g.node:
+            yield from read_by(inner)
+
+
+#: Operators of the reference evaluator that are no arithmetic: bodies, and casts.
+AS_THEY_ARE = ("If", "Loop", "Scan", "Cast", "CastLike", "SequenceMap")
+
+
+def run_rounded(node: Any, *given: Any, **others: Any) -> Any:
+    """A node of the reference evaluator: what it makes of half precision, in the dtype of its first input in half precision."""
+    narrow = [x.dtype for x in given if isinstance(x, np.ndarray) and x.dtype.name in ("float16", "bfloat16")]
+    if not narrow or node.onnx_node.op_type in AS_THEY_ARE:
+        return node.run_as_it_is(*given, **others)
+    widened = [x.astype(np.float32) if isinstance(x, np.ndarray) and x.dtype in narrow else x for x in given]
+    return tuple(x.astype(narrow[0]) if isinstance(x, np.ndarray) and x.dtype == np.float32 else x for x in node.run_as_it_is(*widened, **others))
+
+
 #: Runtimes, by name.
-RUNTIMES = {"ONNX Runtime": in_onnxruntime, "OpenVINO": in_openvino, "reference": in_reference}
+RUNTIMES = {"ONNX Runtime": in_onnxruntime, "OpenVINO": in_openvino, "rounding": in_rounding}
 
 
 def ran(job: Job) -> float:

@@ -10,12 +10,12 @@ from typing import Any
 
 from precision_facts import Comparison, worst
 
-#: Our export, and our conversion of the float32 file, beside whose time that of other converters stands.
-OURS, CONVERTED = "ours", "ours, converted"
-#: What is larger by less is as large: differences depend on the order of sums.
-ALIKE = 1.1
-#: Differences below are noise of float32.
-SMALLEST = 1e-6
+#: The float32 file, our export, and our conversion of the float32 file, beside whose time that of other converters stands.
+WHOLE, OURS, CONVERTED = "float32", "ours", "ours, converted"
+#: Noise that is larger by fewer decibels is as large: it depends on the order of sums.
+ALIKE = 1.0
+#: Differences and noise below are those of float32.
+SMALLEST, QUIETEST = 1e-6, 110.0
 
 
 def table_of(dtype: str, found: dict[str, Any], missing: list[str]) -> str:
@@ -33,16 +33,18 @@ def is_right(run: Comparison | str | None) -> bool:
     return isinstance(run, Comparison) and not run.overflows
 
 
-def error_of(file: Any) -> float | None:
-    """The largest difference in all runtimes, if the file is right in all."""
-    if not file.runs or not all(map(is_right, file.runs.values())):
+def together(file: Any, other: Any) -> tuple[Comparison, Comparison] | None:
+    """The worst of two files, in the runtimes in which both are right."""
+    runs = [(run, other.runs[runtime]) for runtime, run in file.runs.items() if is_right(run) and is_right(other.runs.get(runtime))]
+    if not runs:
         return None
-    return max(worst(list(file.runs.values())).difference, SMALLEST)
+    first, second = (worst(list(ones)) for ones in zip(*runs, strict=True))
+    return first, second
 
 
 def summary(ways: list[str], runtimes: list[str], found: dict[str, Any]) -> list[str]:
-    """A line for each way. Ratios are to our files, over the models for which both are right."""
-    heads = ["", "files", "valid", *(f"right in {runtime}" for runtime in runtimes), "overflow", "difference to ours", "smaller / larger", "Casts to ours", "fewer / more", "time to ours"]
+    """A line for each way. Ratios are to our files, over the models for which both are right in a runtime."""
+    heads = ["", "files", "valid", *(f"right in {runtime}" for runtime in runtimes), "overflow", "difference to ours", "less / more noise", "Casts to ours", "fewer / more", "time to ours"]
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     for way in ways:
         files = {name: one.files[way] for name, one in found.items()}
@@ -56,19 +58,20 @@ def summary(ways: list[str], runtimes: list[str], found: dict[str, Any]) -> list
 
 
 def beside(way: str, found: dict[str, Any]) -> list[str]:
-    """A way beside ours: differences, how many are smaller and larger, Casts, how many have fewer and more, and the time."""
-    if way == OURS:
+    """A way beside ours: differences, how many have less and more noise, Casts, how many have fewer and more, and the time."""
+    if way in (WHOLE, OURS):
         return [""] * 5
-    pairs = [(one.files[way], one.files[OURS], one) for one in found.values()]
-    pairs = [(file, ours, one) for file, ours, one in pairs if error_of(file) is not None and error_of(ours) is not None]
-    if not pairs:
+    ones = [(both, one) for one in found.values() if (both := together(one.files[way], one.files[OURS]))]
+    if not ones:
         return [""] * 5
-    errors = [error_of(file) / error_of(ours) for file, ours, _ in pairs]
-    casts = [(file.facts.casts - one.whole.casts, ours.facts.casts - one.whole.casts) for file, ours, one in pairs]
-    times = [file.seconds / one.files[CONVERTED].seconds for file, _, one in pairs if file.seconds and one.files[CONVERTED].seconds]
+    errors = [max(its.difference, SMALLEST) / max(of_ours.difference, SMALLEST) for (its, of_ours), _ in ones]
+    louder = [min(of_ours.decibels, QUIETEST) - min(its.decibels, QUIETEST) for (its, of_ours), _ in ones]
+    casts = [tuple(one.files[each].facts.casts - one.files[WHOLE].facts.casts for each in (way, OURS)) for _, one in ones]
+    seconds = [tuple(one.files[each].seconds for each in (way, CONVERTED)) for _, one in ones]
+    times = [one / other for one, other in seconds if one and other]
     return [
         f"{statistics.geometric_mean(errors):.2f}",
-        f"{sum(error < 1 / ALIKE for error in errors)} / {sum(error > ALIKE for error in errors)}",
+        f"{sum(more < -ALIKE for more in louder)} / {sum(more > ALIKE for more in louder)}",
         f"{sum(one for one, _ in casts) / max(sum(other for _, other in casts), 1):.2f}",
         f"{sum(one < other for one, other in casts)} / {sum(one > other for one, other in casts)}",
         f"{statistics.geometric_mean(times):.1f}" if times else "",
@@ -76,22 +79,22 @@ def beside(way: str, found: dict[str, Any]) -> list[str]:
 
 
 def rows(ways: list[str], runtimes: list[str], found: dict[str, Any]) -> list[str]:
-    """A line for each model; in a cell the ways stand in the order of the summary."""
+    """A line for each model; in a cell the ways stand in the order of the summary, without float32."""
     heads = ["model", "PyTorch", *(f"difference in {runtime}" for runtime in runtimes), *(f"dB in {runtime}" for runtime in runtimes[:1]), "Casts", "nodes in it %", "size %"]
     return ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|", *(row(name, one, ways, runtimes) for name, one in found.items())]
 
 
 def row(name: str, one: Any, ways: list[str], runtimes: list[str]) -> str:
     """The line of a model."""
-    files = [one.files[way] for way in ways]
+    files, whole = [one.files[way] for way in ways if way != WHOLE], one.files[WHOLE].facts
 
     def ran(show: Callable[[Comparison | str | None], str], runtime: str) -> str:
         return joined(files, lambda file: show(file.runs.get(runtime)))
 
     cells = [name, difference(one.torch), *(ran(difference, runtime) for runtime in runtimes), *(ran(decibels, runtime) for runtime in runtimes[:1])]
-    cells.append(joined(files, lambda file: str(file.facts.casts - one.whole.casts)))
+    cells.append(joined(files, lambda file: str(file.facts.casts - whole.casts)))
     cells.append(joined(files, lambda file: f"{100 * file.facts.half:.0f}"))
-    cells.append(joined(files, lambda file: f"{100 * file.facts.size / one.whole.size:.0f}"))
+    cells.append(joined(files, lambda file: f"{100 * file.facts.size / whole.size:.0f}"))
     return "| " + " | ".join(cells) + " |"
 
 

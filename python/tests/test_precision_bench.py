@@ -26,8 +26,9 @@ def test_a_model_is_measured_without_other_converters() -> None:
     done = subprocess.run([sys.executable, BENCH / "precision.py", "--only", "hazard: turns"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("| ours")]
-    # files, valid, right in ONNX Runtime or onnx's reference evaluator, overflow.
-    assert [line.split("|")[2:6] for line in lines] == [[" 1 ", " 1 ", " 1 ", " 0 "]] * 3, done.stdout
+    # float16: files, valid, right where each node rounds and in ONNX Runtime, overflow. bfloat16 takes OpenVINO and the first of these.
+    assert [line.split("|")[2:7] for line in lines[:3]] == [[" 1 ", " 1 ", " 1 ", " 1 ", " 0 "]] * 3, done.stdout
+    assert [line.split("|")[2:6] for line in lines[3:]] == [[" 1 ", " 1 ", " 1 ", " 0 "]] * 2, done.stdout
     assert "left out" not in done.stdout
 
 
