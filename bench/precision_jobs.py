@@ -127,7 +127,15 @@ def in_rounding(model: onnx.ModelProto, job: Job) -> Callable[[dict[str, np.ndar
     nodes = in_order(list(model.graph.node))
     del model.graph.node[:]
     model.graph.node.extend(nodes)
-    evaluator = ReferenceEvaluator(model)
+    class GatherElements(OpRun):  # type: ignore[misc]
+        """That of the evaluator takes 64 elements at most."""
+
+        op_domain = ""
+
+        def _run(self, data: np.ndarray, indices: np.ndarray, axis: int = 0) -> tuple[np.ndarray]:
+            return (np.take_along_axis(data, np.where(indices < 0, indices + data.shape[axis], indices), axis),)
+
+    evaluator = ReferenceEvaluator(model, new_ops=[GatherElements])
     return lambda feeds: evaluator.run(None, feeds)
 
 

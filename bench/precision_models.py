@@ -223,6 +223,25 @@ def mamba() -> Made:
     return Made(real.mamba(64, 16, 2), (torch.randint(0, 29, (1, 64)),), (torch.randint(0, 29, (1, 40)),), ({1: "n"},))
 
 
+class Squares(nn.Module):
+    """The norm of Llama between products, of quiet and of loud words: the mean of squares is beyond float16 on both sides, and its root is not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(64, 64, bias=False), nn.Linear(64, 16)
+        self.norm = transformers.models.llama.modeling_llama.LlamaRMSNorm(64)
+
+    def forward(self, words: Tensor) -> Tensor:
+        return self.last(self.norm(self.first(words)))
+
+
+def squares() -> Made:
+    def given(batch: int, length: int) -> tuple[Tensor, ...]:
+        return (torch.randn(batch, length, 64) * torch.logspace(-3, 3.2, length)[:, None],)
+
+    return Made(Squares(), given(2, 5), given(3, 7), ({0: "batch", 1: "length"},))
+
+
 def hazard(name: str) -> Callable[[], Made]:
     """A model of tests/precision, which gives what `Made` holds."""
     return lambda: Made(*getattr(_hazards(), name)())
@@ -248,6 +267,7 @@ MODELS: dict[str, Callable[[], Made]] = {
     "bert with exits": exits,
     "mamba": mamba,
     **{f"hazard: {name}": hazard(name) for name in HAZARDS},
+    "hazard: squares": squares,
 }
 
 
