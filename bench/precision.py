@@ -11,6 +11,7 @@ example. They and OpenVINO are no packages of the tests. `--peers` is the Python
     /tmp/peers/bin/pip install --no-deps nvidia-modelopt    # its dependencies are older releases of onnx and ONNX Runtime
 
 The models are those of precision_models.py, with random weights. A model whose package is not installed (diffusers) is left out, and told.
+Most of the time is that of onnx's reference evaluator, which is slow for convolutions of many groups.
 Differences are from PyTorch in float64, or in float32 where the model cannot be of float64, and are the largest of all results, relative to the largest number of each.
 """
 
@@ -171,7 +172,8 @@ def main() -> None:
     for dtype in given.dtype or OPSETS:
         with tempfile.TemporaryDirectory() as folder:
             parts.append(table_of(dtype, *measured(names, dtype, Path(folder), given.peers)))
-    about = f"PyTorch {torch.__version__}, {os.cpu_count()} cores, {platform.machine()}, commit {current_commit()}"
+    chosen = "" if given.only == "*" else f"models `{given.only}`, "
+    about = f"{chosen}PyTorch {torch.__version__}, {os.cpu_count()} cores, {platform.machine()}, commit {current_commit()}"
     table = "\n\n".join([*parts, f"{about}."]) + "\n"
     print(table)
     if given.into:
