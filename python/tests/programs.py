@@ -97,7 +97,7 @@ class _Writer:
             f"sorted([{a}, {b}, {k}])[1]",
             f"-(-{a} // {k})",
             f"math.gcd({a}, {k * 6})",
-            f"int({a} in range({k}, 30, 2)) + 1",
+            f"int({a} in range({k}, {b} * 2, 2)) + 1",
             f"max(1, range({a})[-1])",
         ])
 
@@ -105,7 +105,7 @@ class _Writer:
         a = self.random.choice(self.numbers)
         b = self.random.choice(self.numbers)
         k = self.random.randint(1, 9)
-        return self.random.choice([f"isinstance({a}, int)", f"type({a}) is int and {b} > 3", f"bool({a} > {k})", f"{a} > {k}", f"{a} % 2 == 0", f"{a} < {b}", f"{a} >= 1", f"{a} == {b}", f"x.dim() == 2", f"{a} * 2 > {a}", f"y.sum() > 0", f"{a} and {b} > 3", f"int({a} / 2) > 2", f"{a} < {b} <= {k + 9}", f"{a} in range({k}, {k + 9}, 2)", f"not {a} > {k}"])
+        return self.random.choice([f"isinstance({a}, int)", f"type({a}) is int and {b} > 3", f"bool({a} > {k})", f"{a} > {k}", f"{a} % 2 == 0", f"{a} < {b}", f"{a} >= 1", f"{a} == {b}", f"x.dim() == 2", f"{a} * 2 > {a}", f"y.sum() > 0", f"{a} and {b} > 3", f"int({a} / 2) > 2", f"{a} < {b} <= {k + 9}", f"{a} in range({k}, {b} + {k}, 2)", f"not {a} > {k}"])
 
     def tensor(self) -> str:
         """A new value of `x`, of two dimensions with at least one element each."""
