@@ -37,7 +37,8 @@ TURNS, SHORT = 3, 2.0
 def ours(job: Job) -> Callable[[], None]:
     import aten2onnx
 
-    return lambda: aten2onnx.convert(job["source"], job["target"], precision=job["dtype"]) and None
+    opset = next(one.version for one in onnx.load(job["source"], load_external_data=False).opset_import if not one.domain)
+    return lambda: aten2onnx.convert(job["source"], job["target"], opset_version=opset, precision=job["dtype"]) and None
 
 
 def common(job: Job) -> Callable[[], None]:
