@@ -72,7 +72,8 @@ def convert(
     Args:
         model: The path of an `.onnx` file, an `onnx.ModelProto`, or a model as bytes.
         f: The output file.
-        opset_version: The opset of the result, `MIN_OPSET` to `MAX_OPSET` (default: 18; for a target its fastest, if that was measured, or the nearest that it supports).
+        opset_version: The opset of the result, `MIN_OPSET` to `MAX_OPSET` (default: 18; for a target its fastest, if that was measured, or the nearest that it supports;
+            with `precision` or quantization that of the source).
         target: The runtime, such as "tensorrt-8.6". Operators that it lacks are lowered. `aten2onnx targets` lists the runtimes.
         ir_version: The IR version: "lowest" that can hold the model, "release" for that of the opset's ONNX release, or a number.
         no_fuse: Patterns of `fuse` rules that are not applied, such as "gelu", and of "attention", "heads" and "rotary_embedding"; `*` is any text.
@@ -120,9 +121,11 @@ def convert(
     elif calibrate is not None:
         raise ArgumentError("both `calibrate` and `ranges` are given", help="pass one of them")
     path, content = source(model)
+    # In a narrower precision the opset stays that of the source, if none is asked for: an older one may lack it.
+    keeps_opset = opset_version is None and target is None and (precision, quantize_weights, quantize) != (None, None, None)
     options = {
         "output": {
-            "opset": chosen_opset(target, _arguments.opset(opset_version)),
+            "opset": None if keeps_opset else chosen_opset(target, _arguments.opset(opset_version)),
             "target": target,
             "ir": str(ir_version),
             "no_fuse": list(no_fuse),

@@ -100,3 +100,11 @@ def test_scales_of_weights_are_half_too(target, operator):
     assert [node.op_type for node in graph.node].count("Cast") == 2
     assert [node.op_type for node in graph.node].count(operator) == 2
     assert FLOAT not in weights(program).values()
+
+
+def test_a_conversion_keeps_the_opset_that_has_the_precision():
+    """Convolutions take bfloat16 from opset 22 on."""
+    program = aten2onnx.export(nn.Conv2d(3, 8, 3).eval(), (torch.randn(1, 3, 8, 8),), opset_version=22)
+    converted = aten2onnx.convert(program.model_proto, precision="bfloat16")
+    assert converted.opset_import[0].version == 22
+    assert aten2onnx.convert(program.model_proto).opset_import[0].version == aten2onnx.DEFAULT_OPSET

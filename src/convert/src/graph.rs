@@ -110,7 +110,7 @@ fn converted<'a>(
 }
 
 /// The opset of the default domain.
-fn default_opset(model: &ModelProto) -> Result<u32> {
+pub(super) fn default_opset(model: &ModelProto) -> Result<u32> {
     let imports = model.opset_import.iter().filter(|import| matches!(import.domain(), "" | "ai.onnx"));
     // A model without one has no nodes of the default domain, or is of opset 1.
     let Some(version) = imports.map(|import| import.version()).max() else { return Ok(1) };

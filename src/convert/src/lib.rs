@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 
 use aten2onnx_core::error::Result;
 use aten2onnx_onnx::Exported;
+use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
 pub use aten2onnx_onnx::read::Source;
 use aten2onnx_options::ConvertOptions;
 pub use tensors::elements_of;
@@ -35,11 +36,23 @@ pub use tensors::elements_of;
 /// # Errors
 /// A damaged model, or everything that the target does not support.
 pub fn convert(source: &Source, options: &ConvertOptions) -> Result<Exported> {
-    let opset = options.output.checked_opset()?;
+    let opset = match own_opset(source, options) {
+        Some(opset) => opset,
+        None => options.output.checked_opset()?,
+    };
     let path = source.file.path.clone();
     let mut converted = graph::convert(source, options, opset).map_err(|error| error.at(path.display().to_string()))?;
     converted.source = path;
     Ok(converted)
+}
+
+/// The opset of the source, where a conversion is asked for a precision or for integers, and for neither an opset nor a target: an older opset may lack both.
+fn own_opset(source: &Source, options: &ConvertOptions) -> Option<u32> {
+    let output = &options.output;
+    let is_narrower = output.precision.precision.is_some() || output.quantize.is_asked();
+    (is_narrower && output.opset.is_none() && output.target.is_none()).then_some(())?;
+    let opset = graph::default_opset(&source.proto).ok()?;
+    (MIN_OPSET..=MAX_OPSET).contains(&opset).then_some(opset)
 }
 
 /// The nodes of the main graph that the target of a conversion cannot express, by their numbers, with the reason of each. Operators of other

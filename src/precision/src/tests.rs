@@ -228,6 +228,32 @@ fn inputs_and_outputs_change_if_asked_for() {
     assert_eq!(text(&graph), ["Relu(float16) -> float16"]);
 }
 
+#[test]
+fn a_mean_of_squares_stays_float32_up_to_its_root() {
+    // From a root of 256 on, float16 does not hold the mean.
+    let mut built = Built::of(18);
+    let (x, two, small) = (built.input("x", Dtype::Float32), built.constant("two", 2.0), built.constant("small", 1e-3));
+    let weight = square(&mut built, 10.0);
+    let before = built.node("MatMul", &[x, weight]);
+    let power = built.node("Pow", &[before, two]);
+    let mean = built.node("ReduceMean", &[power]);
+    let sum = built.node("Add", &[mean, small]);
+    let root = built.node("Sqrt", &[sum]);
+    let quotient = built.node("Div", &[before, root]);
+    let after = built.node("MatMul", &[quotient, weight]);
+    let mut graph = built.outputs(&[after]);
+    narrow(&mut graph, &request()).unwrap();
+    let read = graph.body.nodes.iter().find(|node| node.op == "Sqrt").unwrap().inputs[0].unwrap();
+    assert_eq!(graph.ty(read).dtype(), Dtype::Float32);
+    assert!(
+        graph
+            .body
+            .nodes
+            .iter()
+            .any(|node| node.op == "Div" && graph.ty(node.inputs[1].unwrap()).dtype() == Dtype::Float16)
+    );
+}
+
 /// A weight of the shape [4, 4] whose elements are all the same.
 fn square(built: &mut Built, number: f32) -> Value {
     let bytes: Vec<u8> = [number; 16].iter().flat_map(|element| element.to_le_bytes()).collect();
