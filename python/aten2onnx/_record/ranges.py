@@ -80,9 +80,9 @@ class Cut(NamedTuple):
 
 def cut_of(index: slice, length: Any) -> Cut | None:
     """The places that a slice takes; None if their number depends on more than the ends of the slice."""
-    if index.step == -1 and (index.start, index.stop) == (None, None):
-        return Cut(length - 1, -1, length)
     step = 1 if index.step is None else index.step
+    if type(step) is int and step < 0 and (index.start, index.stop) == (None, None):
+        return Cut(length - 1, step, length if step == -1 else (length - step - 1) // -step)
     ends = [_end(index.start, length, 0), _end(index.stop, length, length)]
     if type(step) is not int or step < 1 or None in ends:
         return None
