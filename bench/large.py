@@ -1,6 +1,7 @@
 """Measures what docs/large-models.md states: layers as functions, programs that share weights, and weights that stay in safetensors.
 
-    python bench/large.py functions shared meta real narrow --into docs/large-models.md
+    python bench/large.py functions shared meta real --into docs/large-models.md
+    python bench/large.py narrow
 
 Takes the Python package. `shared` writes about 6 GB into a temporary folder, `real` about 4 GB, `narrow` about 10 GB; `meta` writes sparse files.
 """

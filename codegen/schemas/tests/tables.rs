@@ -125,5 +125,5 @@ fn the_real_tables_are_rust() {
     let schemas = Schemas::load(&mappings).unwrap();
     let text = schema_table::emit(&schemas) + &facts::emit(&schemas) + &facts::emit_promotion(&schemas);
     syn::parse_file(&text).unwrap();
-    assert!(text.len() < 200_000, "{} bytes are compiled in every build", text.len());
+    assert!(text.len() < 210_000, "{} bytes are compiled in every build", text.len());
 }

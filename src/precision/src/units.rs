@@ -181,8 +181,11 @@ impl Units {
                 *read = PortPrecision::Of(unit);
             }
         }
+        // From opset 23 on its result has a type variable of its own, and without the attribute the type of the scale.
+        let has_dtype_of_scale =
+            schema::facts(node.op).shape == Shape::Dequantize && node.int("output_dtype").unwrap_or(0) == 0;
         for (i, made) in place.made.iter_mut().enumerate() {
-            if *made == PortPrecision::Wide && of(version.output_port(i)) {
+            if *made == PortPrecision::Wide && (has_dtype_of_scale || of(version.output_port(i))) {
                 *made = PortPrecision::Of(unit);
             }
         }

@@ -58,8 +58,10 @@ pub fn emit(schemas: &Schemas) -> String {
     let mut shared = Shared::default();
     let opsets = (schemas.opsets.min, schemas.opsets.max);
     let ops = rows(schemas, &mut shared, |name| !name.contains("::"), opsets);
-    // The compiler has checked calls of other domains, and the builder needs no schema for them. Half precision asks for their types.
-    let foreign = rows(schemas, &mut shared, |name| name.contains("::"), (1, u32::MAX));
+    // The compiler has checked calls of other domains, and the builder needs no schema for them. Half precision asks for the types of those of which
+    // something is said.
+    let is_said = |name: &str| name.contains("::") && schemas.operators.get(name).is_some();
+    let foreign = rows(schemas, &mut shared, is_said, (1, u32::MAX));
     let mut text = String::from(HEAD);
     text.push_str(&shared.text);
     let _ = write!(text, "\n    /// Sorted by name.\n    pub static ONNX: &[Op] = &[\n{ops}    ];\n");
