@@ -53,7 +53,7 @@ def calibrate(
         raise ArgumentError(f"percentile: found {percentile}", help="pass a number above 50, up to 100")
     proto, folder = _proto(model)
     measuring = _ranges.Measuring(proto, folder)
-    runs = Runs(data, {value.name: len(value.type.tensor_type.shape.dim) for value in proto.graph.input})
+    runs = Runs(data, {value.name: len(value.type.tensor_type.shape.dim) for value in measuring.inputs})
     spreads = measuring.ends(runs)
     if runs.count == 0:
         raise InputError("there are no data to measure values with", help="pass at least one run")
@@ -93,7 +93,7 @@ def _proto(model: Any) -> tuple[Any, str | None]:
     try:
         if isinstance(model, (bytes, bytearray, memoryview)):
             return onnx.load_from_string(bytes(model)), None
-        return onnx.load(os.fspath(model), load_external_data=False), _ranges.folder_of(os.fspath(model))
+        return onnx.load(os.fspath(model), load_external_data=False), os.path.dirname(os.path.abspath(model))
     except OSError as error:
         raise FileError(f"cannot read {os.fspath(model)}: {error.strerror}", help="`model` is an ONNX file") from error
     except Exception as error:  # protobuf's error, whose class depends on its implementation
@@ -109,11 +109,7 @@ class Runs:
 
     def __init__(self, data: Calibration, ranks: Mapping[str, int]) -> None:
         self.ranks, self.count = ranks, 0
-        if isinstance(data, (str, os.PathLike)):
-            data = [data]
-        elif isinstance(data, Mapping):
-            data = [data]
-        self.parts: list[Any] = list(data)
+        self.parts = _listed(data)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         self.count = 0
@@ -183,7 +179,7 @@ def check_options(calibrate: object, quantize: str | None, precision: str | None
         raise ArgumentError("calibrate: nothing takes the ranges of values", help="pass `quantize=\"static\"` or `precision=\"float16\"`")
 
 
-def convert_measured(model: Any, data: Calibration, method: CalibrationMethod, percentile: float, folder: str) -> str:
+def measured_ranges(model: Any, data: Calibration, method: CalibrationMethod, percentile: float, folder: str) -> str:
     """Measures a model, and returns the path of the file with its ranges, in the folder."""
     path = os.path.join(folder, "ranges.json")
     calibrate(model, data, path, method=method, percentile=percentile)
@@ -195,8 +191,8 @@ def quantize_program(program: ONNXProgram, rules: Rules, output: Mapping[str, An
     folder = TemporaryDirectory(prefix="aten2onnx-")
     path = os.path.join(folder.name, "float.onnx")
     program._model.save(path, "auto", None)
-    runs = data if isinstance(data, (str, os.PathLike)) else [run if isinstance(run, (str, os.PathLike)) else program._feeds_of(run) for run in _listed(data)]
-    ranges = convert_measured(path, runs, method, percentile, folder.name)
+    runs = [run if isinstance(run, (str, os.PathLike)) else program._feeds_of(run) for run in _listed(data)]
+    ranges = measured_ranges(path, runs, method, percentile, folder.name)
     options = {"output": output, "ranges": ranges}
     conditions = program.report.conditions
     program._model = converted_model(path, rules, json.dumps(options))
@@ -207,4 +203,5 @@ def quantize_program(program: ONNXProgram, rules: Rules, output: Mapping[str, An
 
 
 def _listed(data: Any) -> list[Any]:
-    return [data] if isinstance(data, Mapping) else list(data)
+    """The runs and files of what a user gives, which may be one of them."""
+    return [data] if isinstance(data, (str, os.PathLike, Mapping)) else list(data)

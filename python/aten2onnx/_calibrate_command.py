@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 from tempfile import TemporaryDirectory
 
 from . import _native
-from ._calibrate import calibrate
+from ._calibrate import calibrate, measured_ranges
 from ._errors import Error, exit_code_of
 
 
@@ -35,9 +34,8 @@ def convert(arguments: Sequence[str]) -> int:
         parser.error("with --calibrate, MODEL is the first argument")
     options, others = parser.parse_known_args(arguments)
     with TemporaryDirectory(prefix="aten2onnx-") as folder:
-        ranges = os.path.join(folder, "ranges.json")
         try:
-            calibrate(options.model, options.calibrate, ranges, method=options.calibration, percentile=options.percentile)
+            ranges = measured_ranges(options.model, options.calibrate, options.calibration, options.percentile, folder)
         except Error as error:
             return _failed(error)
         return _native.main(["aten2onnx", "convert", options.model, *others, "--ranges", ranges])

@@ -141,7 +141,7 @@ def convert(
     }
     with TemporaryDirectory(prefix="aten2onnx-") as folder:
         if calibrate is not None:
-            ranges = _calibrate.convert_measured(model, calibrate, calibration, percentile, folder)
+            ranges = _calibrate.measured_ranges(model, calibrate, calibration, percentile, folder)
         options["ranges"] = None if ranges is None else os.fspath(ranges)
         converted = ConvertedModel(path, content, own_rules(mappings), json.dumps(options))
     for note in converted.notes:

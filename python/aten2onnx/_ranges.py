@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -49,11 +48,11 @@ class Measuring:
     def __init__(self, model: Any, folder: str | None) -> None:
         self.onnx, self.runtime = require("onnx", "measuring values"), require("onnxruntime", "measuring values")
         self.model, self.folder = model, folder
-        names = [output for node in model.graph.node for output in node.output if output]
         stored = {tensor.name for tensor in model.graph.initializer}
-        names = [value.name for value in model.graph.input if value.name not in stored] + names
+        self.inputs = [value for value in model.graph.input if value.name not in stored]
+        names = [value.name for value in self.inputs] + [output for node in model.graph.node for output in node.output if output]
         types = {value.name: value.type for value in self._session(names).get_outputs()}
-        types |= {value.name: "tensor(float)" for value in model.graph.input if value.type.tensor_type.elem_type == self.onnx.TensorProto.FLOAT}
+        types |= {value.name: "tensor(float)" for value in self.inputs if value.type.tensor_type.elem_type == self.onnx.TensorProto.FLOAT}
         self.names = [name for name in dict.fromkeys(names) if types.get(name) == "tensor(float)"]
 
     def ends(self, runs: Runs) -> dict[str, Spread]:
@@ -210,8 +209,3 @@ def _chosen(session: Any, feeds: Mapping[str, Any]) -> dict[str, Any]:
         told = f"lacks {', '.join(missing)}" if missing else f"has {', '.join(unknown)}, which the model has not"
         raise InputError(f"the model has the inputs {', '.join(names)}; a run {told}", help="give each run an array for each input, by its name")
     return {name: feeds[name] for name in names}
-
-
-def folder_of(path: str) -> str:
-    """The folder in which the external data of a file lies."""
-    return os.path.dirname(os.path.abspath(path))
