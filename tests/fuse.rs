@@ -6,7 +6,7 @@ use aten2onnx_builder::passes::Passes;
 use aten2onnx_examples::{Lacks, Outcome, build, replaced};
 use aten2onnx_onnx::facts::{MAX_OPSET, MIN_OPSET};
 use aten2onnx_opmap::tree::Example;
-use aten2onnx_opmap::{Checked, check_dir};
+use aten2onnx_opmap::{Checked, resolve_dir};
 
 use crate::common;
 
@@ -20,7 +20,7 @@ fn model(example: &Example, checked: &Checked, opset: u32, passes: Passes) -> Op
 
 #[test]
 fn each_fusion_applies_to_each_of_its_examples() {
-    let checked = check_dir(&common::root().join("mappings")).unwrap();
+    let checked = resolve_dir(&common::root().join("mappings")).unwrap();
     let mut missed: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     let mut count = 0;
     for after in &checked.program.examples {

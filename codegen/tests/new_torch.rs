@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use aten2onnx_codegen::new_torch::{Release, Rules, Tried, tried_report};
-use aten2onnx_opmap::check_dir;
+use aten2onnx_opmap::resolve_dir;
 
 /// The older versions, from the newest to the oldest.
 const OLDER: [&str; 3] = ["2.10", "2.8", "2.6"];
@@ -114,7 +114,7 @@ fn from_2_6_the_imports_lead_to_today() {
     for (file, lines) in &oldest {
         fs::write(state.join("schemas").join(file), text_of(lines, &head_of(file))).unwrap();
     }
-    let rules = check_dir(&mappings()).unwrap();
+    let rules = resolve_dir(&mappings()).unwrap();
     let place = |overload: &str| rules.program.map(overload).map(|map| rules.sources.place(map.function.span));
     let (mut old, mut named) = (oldest, 0);
     while let Some(new) = releases.pop() {
@@ -236,7 +236,7 @@ fn what_is_no_release_is_refused_and_nothing_is_written() {
 
 #[test]
 fn what_pytorch_makes_of_a_call_is_shown() {
-    let rules = Rules::new(check_dir(&mappings()).unwrap());
+    let rules = Rules::new(resolve_dir(&mappings()).unwrap());
     let names = ["aten::gelu", "aten::relu_", "aten::binomial"].map(str::to_owned);
     let lines = r#"{"name": "aten::gelu", "call": "self=float32[2, 3]", "composed": false, "tables": ["post_autograd"], "core": true,
  "exported": {"operators": ["aten::gelu"]}, "decomposed": {"operators": ["aten::mul.Tensor", "aten::erf", "aten::binomial"]}, "recorded": {"operators": ["Gelu"]}}"#

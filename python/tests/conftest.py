@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["HF_HUB_OFFLINE"] = "1"
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+# pytest imports tests by their paths: what they share is a module here.
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 from torch import nn
 
 import aten2onnx
 
-sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
-from tiers import IS_ALL  # noqa: E402
+from tiers import IS_ALL
 
 #: The runs of a model without branches, at the example and at two other sizes, and one that finds out whether a branch on a size matters.
 FIRST = 4

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import aten2onnx
 import pytest
 import torch
 
-sys.path.insert(0, str(Path(__file__).parent))
-from called import Calls  # noqa: E402
+from called import Calls
 
 
 def of_sizes(x: Any) -> Any:

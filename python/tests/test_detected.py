@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 from torch import nn
 
 import aten2onnx
 
-sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
-from tiers import slow  # noqa: E402
+from tiers import slow
 
 torchvision = pytest.importorskip("torchvision")
 

@@ -14,9 +14,8 @@ from torch import nn
 
 import aten2onnx
 
-sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
-import test_sizes_of_one  # noqa: E402
-from test_sizes_of_one import Calls  # noqa: E402
+import test_sizes_of_one
+from test_sizes_of_one import Calls
 
 pytest.importorskip("onnxruntime")
 

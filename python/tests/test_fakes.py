@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 pytest.importorskip("safetensors")
 from safetensors.torch import save_file  # noqa: E402
 
-sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
 from tiers import by_turns  # noqa: E402
 
 

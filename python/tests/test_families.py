@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import copy
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ import torch
 
 import aten2onnx
 
-sys.path.insert(0, str(Path(__file__).parent))
 from families import corners, layers, more_places, more_values, places, values
 from families.makers import SIZES, Calls, axes, inputs
 

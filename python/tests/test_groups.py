@@ -5,19 +5,16 @@ from __future__ import annotations
 import bisect
 import itertools
 import operator
-import sys
 from bisect import bisect_right
 from itertools import groupby
 from operator import index
-from pathlib import Path
 from typing import Any
 
 import aten2onnx
 import pytest
 import torch
 
-sys.path.insert(0, str(Path(__file__).parent))
-from called import Calls  # noqa: E402
+from called import Calls
 
 
 def collapsed(x: Any) -> Any:

@@ -9,9 +9,7 @@ import itertools
 import math
 import random
 import re
-import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,8 +20,7 @@ from torch.export import Dim
 
 import aten2onnx
 
-sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
-from tiers import IS_ALL  # noqa: E402
+from tiers import IS_ALL
 
 onnxruntime = pytest.importorskip("onnxruntime")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import sys
-from pathlib import Path
 from typing import Any
 
 import aten2onnx
@@ -13,8 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
-from tiers import by_turns  # noqa: E402
+from tiers import by_turns
 
 SIZES = [(1, 1), (2, 2), (3, 5), (5, 3), (7, 1), (9, 9)]
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 from torch import nn
 
 import aten2onnx
 
-sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
-from tiers import slow  # noqa: E402
+from tiers import slow
 
 torchvision = pytest.importorskip("torchvision")
 detection = torchvision.models.detection
@@ -89,7 +85,7 @@ def keypoint_rcnn():
     return detector(detection.KeypointRCNN, num_keypoints=4, keypoint_roi_pool=pool(4), keypoint_head=detection.keypoint_rcnn.KeypointRCNNHeads(8, (512,)))
 
 
-@pytest.mark.parametrize("build", (faster_rcnn, mask_rcnn, pytest.param(keypoint_rcnn, marks=slow)))
+@pytest.mark.parametrize("build", (faster_rcnn, pytest.param(mask_rcnn, marks=slow), pytest.param(keypoint_rcnn, marks=slow)))
 def test_detectors_whose_example_has_objects(build, tmp_path):
     module = build()
     # Images of noise: where scores are equal, their order is not told.

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import aten2onnx
 
-sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
-from tiers import IS_ALL  # noqa: E402
+from tiers import IS_ALL
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGE = Path(aten2onnx.__file__).parent

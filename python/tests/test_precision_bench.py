@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from tiers import slow
 
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 
@@ -32,6 +33,7 @@ def test_a_model_is_measured_without_other_converters() -> None:
     assert "left out" not in done.stdout
 
 
+@slow
 def test_an_unknown_model_is_named() -> None:
     done = subprocess.run([sys.executable, BENCH / "precision.py", "--only", "nothing"], capture_output=True, text=True, check=False)
     assert done.returncode == 1

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 import aten2onnx
 import pytest
 import torch
 
-sys.path.insert(0, str(Path(__file__).parent))
 
-from called import Calls  # noqa: E402
+from called import Calls
 
 SIZES = [(6, 4), (1, 1), (1, 4), (2, 1), (3, 5), (4, 4), (5, 3), (7, 7), (8, 16), (12, 8), (13, 5), (16, 4), (31, 2), (2, 33)]
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 
 import aten2onnx
 
-sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
-from real_models import Exits, Greedy, Parseq, Transcriber, llama, whisper  # noqa: E402
-from tiers import IS_ALL, slow  # noqa: E402
+from real_models import Exits, Greedy, Parseq, Transcriber, llama, whisper
+from tiers import IS_ALL, slow
 
 pytest.importorskip("transformers")
 

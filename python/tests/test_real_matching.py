@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import torch
 
 import aten2onnx
 
-sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
-from real_models import matcher, points  # noqa: E402
-from tiers import slow  # noqa: E402
+from real_models import matcher, points
+from tiers import slow
 
 
 @slow

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 
 import aten2onnx
 
-sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
-from real_models import SetAbstraction, dinov2, mamba  # noqa: E402
-from test_branch_runs import FIRST, counted_runs  # noqa: E402
+from real_models import SetAbstraction, dinov2, mamba
+from test_branch_runs import FIRST, counted_runs
 
 pytest.importorskip("transformers")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import sys
-from pathlib import Path
 
 import aten2onnx
 import numpy as np
@@ -13,8 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-sys.path.insert(0, str(Path(__file__).parent))  # pytest imports tests by their paths
-import programs  # noqa: E402
+import programs
 
 
 class Example(nn.Module):

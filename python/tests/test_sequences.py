@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from tiers import slow
 from torch import nn
 
 import aten2onnx
@@ -113,7 +114,7 @@ class Ordered(nn.Module):
         return x[sorted(range(len(norms)), key=lambda i: -norms[i])], x[sums.index(best)], torch.tensor(best)
 
 
-@pytest.mark.parametrize("model", (Ordered, Viterbi, Numbered, Warping, Largest, Components, Clusters))
+@pytest.mark.parametrize("model", (Ordered, Viterbi, Numbered, Warping, pytest.param(Largest, marks=slow), Components, Clusters))
 def test_sequences(model, tmp_path):
     torch.manual_seed(0)
     module = model().eval()

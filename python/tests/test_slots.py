@@ -7,6 +7,7 @@ from collections import defaultdict, deque
 
 import pytest
 import torch
+from tiers import slow
 from torch import nn
 
 import aten2onnx
@@ -201,7 +202,7 @@ def check(model, sizes, seed: int = 0) -> int:
     return compared
 
 
-@pytest.mark.parametrize("kind", [Forward, Both, Before, Sides, Asked, Left, Chosen, Tuples, Queue, Window, Search, Keys, AtBegin])
+@pytest.mark.parametrize("kind", [Forward, Both, Before, Sides, Asked, Left, Chosen, Tuples, Queue, Window, pytest.param(Search, marks=slow), Keys, AtBegin])
 def test_lists_whose_places_turns_write_to(kind) -> None:
     assert check(kind().eval(), (6, 0, 1, 2, 3, 7, 13, 41)) >= 20
 

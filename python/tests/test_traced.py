@@ -14,6 +14,7 @@ import pytest
 import torch
 from aten2onnx import _live
 from aten2onnx._support import rules
+from tiers import one_in
 from torch import nn
 from torch._export.wrappers import allow_in_pre_dispatch_graph
 from torch.export import Dim
@@ -88,7 +89,7 @@ def zoo() -> Iterator[Any]:
         yield pytest.param(make, id=make.__name__)
 
 
-@pytest.mark.parametrize("make", [*zoo()])
+@pytest.mark.parametrize("make", one_in(3, [*zoo()]))
 def test_whole_models(make, monkeypatch) -> None:
     net, args, _, shapes = make()
     _, model = both(torch.export.export(net.eval(), args, dynamic_shapes=shapes), monkeypatch)
@@ -103,7 +104,8 @@ def cases() -> Iterator[Any]:
             yield pytest.param(build, id=f"{theme}-{name}")
 
 
-@pytest.mark.parametrize("build", [*cases()])
+# The end-to-end tests take each sixth, from the first one on.
+@pytest.mark.parametrize("build", one_in(6, [*cases()], 3))
 def test_programs_of_the_dialect(build, monkeypatch) -> None:
     case = build()
     torch.set_default_dtype(case.default)

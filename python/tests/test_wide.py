@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import aten2onnx
 import pytest
 import torch
 
-sys.path.insert(0, str(Path(__file__).parent))
-from called import Calls  # noqa: E402
+from called import Calls
 
 SIZES = [1, 2, 3, 5, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 27, 28, 38, 39, 41, 42, 43, 61, 62, 63, 64, 65, 125, 126, 255]
 

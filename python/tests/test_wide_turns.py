@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import aten2onnx
 import pytest
 import torch
 
-sys.path.insert(0, str(Path(__file__).parent))
-from called import Calls  # noqa: E402
+from called import Calls
 
 SIZES = [1, 2, 3, 5, 12, 13, 20, 21, 22, 38, 39, 40, 62, 63, 64, 65, 91, 92, 93, 130, 200]
 

@@ -1,12 +1,12 @@
 //! A new opset: history is repeated. From a copy of the mappings that ends at an older opset, the walk of docs/maintainers.md leads to those
 //! of today: import, write by hand what the report asks for, check.
 //!
-//! `limit.py` makes the copies. `WALKS=all` also repeats it with the releases of the package registry, and tries the skeletons of all opsets in
-//! the place of the last two. `PAGES=write` writes the table of docs/maintainers.md.
+//! `limit.py` makes the copies. The last two opsets are repeated; with `WALKS=all` all are, also with the releases of the package registry, and the
+//! skeletons of all are tried. `PAGES=write` writes the table of docs/maintainers.md, and repeats all.
 
 mod walk;
 
-/// The opset that the copy ends at.
+/// The opset that the oldest copy ends at.
 const FIRST: u32 = 24;
 
 mod python {
@@ -39,16 +39,21 @@ mod python {
         Schemas::load(&common::root().join("mappings")).unwrap().opsets.max
     }
 
+    fn is_set(variable: &str) -> bool {
+        std::env::var(variable).is_ok()
+    }
+
     /// The walk from each opset to the next leads to today's mappings, and the page says how long it is.
     #[test]
     fn history_repeats_itself() {
         let version = release();
-        let project = project_of(FIRST);
+        let first = if is_set("WALKS") || is_set("PAGES") { FIRST } else { newest() - 2 };
+        let project = project_of(first);
         let mut table = String::from(
             "| opset | new and changed operators | by the command | by hand: rules and facts | by hand: items asked for | measured again: targets |\n\
              | --- | --- | --- | --- | --- | --- |\n",
         );
-        for opset in FIRST + 1..=newest() {
+        for opset in first + 1..=newest() {
             let report = project.import(&version, opset);
             let by_command = project.size();
             assert_eq!(by_command.files, 2, "the snapshot and the list of opsets");
@@ -118,7 +123,9 @@ mod python {
             fs::write(&path, format!("{before}{}{table}{}{after}", MARKS[0], MARKS[1])).unwrap();
             return;
         }
-        assert_eq!(old, table, "docs/maintainers.md: run this test with PAGES=write");
+        let rows: Vec<&str> = old.lines().collect();
+        let wrong: Vec<&str> = table.lines().filter(|row| !rows.contains(row)).collect();
+        assert!(wrong.is_empty(), "docs/maintainers.md: run this test with PAGES=write: {wrong:#?}");
     }
 
     /// Whatever a report does not ask for, although it is needed, is found.
@@ -167,7 +174,7 @@ mod python {
     /// call the operator, the `same` that the report offers in its place is put.
     #[test]
     fn skeletons_and_examples_pass_the_compiler() {
-        let first = if std::env::var("WALKS").is_ok() { FIRST + 1 } else { newest() - 1 };
+        let first = if is_set("WALKS") { FIRST + 1 } else { newest() };
         for opset in first..=newest() {
             let project = project_of(opset - 1);
             let report = project.import(&release(), opset);
@@ -255,7 +262,7 @@ mod python {
     /// brings them. After all of them there is what the newest release has, and the reports have asked for everything.
     #[test]
     fn history_repeats_itself_with_the_releases_of_the_time() {
-        if std::env::var("WALKS").is_err() {
+        if !is_set("WALKS") {
             return;
         }
         let opsets = Schemas::load(&common::root().join("mappings")).unwrap().opsets;

@@ -96,25 +96,3 @@ pub fn explain(code: &str) -> Option<&'static str> {
 pub fn codes() -> &'static [&'static str] {
     CODES
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// `# E0001: title`, what it means, a failing example, `## What to do`.
-    #[test]
-    fn pages_have_the_layout() {
-        for code in codes() {
-            let page = explain(code).unwrap_or("");
-            let parts = [&format!("# {code}: "), "\n```opmap\n", "\n## What to do\n"];
-            let places: Vec<Option<usize>> = parts.iter().map(|part| page.find(*part)).collect();
-            assert!(places.iter().all(Option::is_some), "{code}: {places:?}");
-            assert!(places.is_sorted(), "{code}: its parts are out of order");
-        }
-    }
-
-    #[test]
-    fn codes_ascend() {
-        assert!(codes().is_sorted_by(|a, b| a < b));
-    }
-}

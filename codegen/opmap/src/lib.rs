@@ -46,7 +46,7 @@ pub mod visit;
 pub mod vocabulary;
 
 pub use check::lower_header;
-pub use checked::{Checked, check_dir, check_sources, check_with_base};
+pub use checked::{Checked, check_dir, check_sources, check_with_base, resolve_dir, resolve_dir_with};
 pub use recheck::Recheck;
 
 /// The code blocks of the README are compiled as tests.

@@ -81,25 +81,3 @@ pub fn operator_params(version: &Version) -> Vec<(String, Ty)> {
 pub fn attribute_suffix(kind: AttrKind) -> Option<char> {
     attr_type(kind).map(|(suffix, _)| suffix)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const GRAMMAR: &str = include_str!("syntax/grammar.pest");
-
-    /// The words that the grammar has a rule for.
-    fn words_of_grammar() -> impl Iterator<Item = &'static str> {
-        GRAMMAR.lines().filter_map(|line| line.strip_prefix("kw_")?.split('"').nth(1))
-    }
-
-    #[test]
-    fn every_keyword_is_listed() {
-        let listed: Vec<&str> = [item_words(), reserved_words(), header_words()].concat();
-        let missing: Vec<&str> = words_of_grammar().filter(|word| !listed.contains(word)).collect();
-        assert!(missing.is_empty(), "{missing:?}");
-        let made_up: Vec<&&str> =
-            header_words().iter().filter(|word| !words_of_grammar().any(|own| own == **word)).collect();
-        assert!(made_up.is_empty(), "{made_up:?}");
-    }
-}

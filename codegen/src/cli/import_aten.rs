@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use aten2onnx_codegen::mentions::Mentions;
 use aten2onnx_codegen::new_torch::{Environment, Release, Rules, Tried, is_version, tried_report};
 use aten2onnx_codegen::upgrade::aten_report;
-use aten2onnx_opmap::source::Sources;
-use aten2onnx_opmap::{Checked, check_dir, check_sources};
+use aten2onnx_opmap::{Checked, resolve_dir, resolve_dir_with};
 use aten2onnx_schemas::aten::AtenSchemas;
 use aten2onnx_schemas::{Schemas, snapshot_of};
 
@@ -52,11 +51,10 @@ struct New {
 
 /// Runs the command.
 pub fn import_pytorch(mappings: &Path, args: &Args) -> Result<(), Stop> {
-    let checked = check_dir(mappings)?;
     let new = found(args)?;
-    let rules = Rules::new(checked_with(mappings, &new.files)?);
-    let mentions = Mentions::of(&checked);
     let (before, after) = all_schemas(mappings, &new.files)?;
+    let mentions = Mentions::of(&resolve_dir(mappings)?);
+    let rules = Rules::new(resolved_with(mappings, &new.files)?);
     print(&aten_report(&before, &after, &|op| mentions.files(op)))?;
     let differs = after.iter().filter(|schema| before.get(&schema.name) != Some(schema));
     let names: BTreeSet<String> = differs.map(|schema| schema.name.clone()).collect();
@@ -127,11 +125,10 @@ fn parsed(name: &str, text: &str) -> Result<AtenSchemas, Stop> {
     AtenSchemas::parse(text).map_err(|error| Stop::Unable(format!("{name}: {error}")))
 }
 
-/// The rules, checked with the new snapshots.
-fn checked_with(mappings: &Path, files: &[(String, String)]) -> Result<Checked, Stop> {
+/// The rules, resolved against the new snapshots.
+fn resolved_with(mappings: &Path, files: &[(String, String)]) -> Result<Checked, Stop> {
     let schemas = Schemas::load_with(mappings, &|name| {
         files.iter().find(|(file, _)| name.strip_prefix("schemas/") == Some(file)).map(|(_, text)| text.clone())
     })?;
-    let sources = Sources::read_dir(mappings).map_err(|error| format!("{}: {error}", mappings.display()))?;
-    Ok(check_sources(sources, schemas))
+    Ok(resolve_dir_with(mappings, schemas)?)
 }

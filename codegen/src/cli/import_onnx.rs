@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use aten2onnx_codegen::snapshot::{merged, up_to};
 use aten2onnx_codegen::upgrade::onnx::touched::Touched;
 use aten2onnx_codegen::upgrade::onnx::{Release, Said, onnx_report, opsets, package};
-use aten2onnx_opmap::check_dir;
+use aten2onnx_opmap::resolve_dir;
 use aten2onnx_schemas::facts::Opsets;
 use aten2onnx_schemas::onnx::OnnxSchemas;
 
@@ -57,7 +57,7 @@ pub fn import_onnx(mappings: &Path, args: &Args) -> Result<(), Stop> {
             path.display()
         )));
     }
-    let touched = Touched::of(&check_dir(mappings)?, mappings);
+    let touched = Touched::of(&resolve_dir(mappings)?, mappings);
     print(&onnx_report(&Release { old: &old, new: &new, touched: &touched, said: said.as_ref() }))?;
     let (text, added) = merged(&old_text, &text).map_err(|e| format!("{}: {e}", args.release))?;
     let newest = new.ops.values().flatten().map(|v| v.since).max().unwrap_or(0);

@@ -21,7 +21,7 @@ pub enum Known {
     Open,
 }
 
-/// Rules that were checked with the schemas of the new release.
+/// Rules that were resolved against the schemas of the new release.
 #[derive(Debug)]
 pub struct Rules {
     checked: Checked,

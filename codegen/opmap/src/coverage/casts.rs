@@ -22,7 +22,8 @@ pub(super) fn cast_value(value: &Abs, to: DtypeSet) -> Abs {
     }
 }
 
-fn cast_number(number: &Number, to: DtypeSet) -> Number {
+/// A number as an element of these dtypes.
+pub fn cast_number(number: &Number, to: DtypeSet) -> Number {
     let values = match number.values {
         Values::Between(low, high) if holds(to, low, high) => number.values,
         Values::Codes(_) if to.is_within(DtypeSet::int()) => number.values,
@@ -74,30 +75,4 @@ fn cast_float(x: f64, to: DtypeSet) -> Values {
         _ => false,
     };
     if to.names().all(keeps) { Values::Float(x.to_bits()) } else { Values::Any }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn cast(values: Values, to: &str) -> Values {
-        let number = Number { values, ..Number::between(0, 0) };
-        cast_number(&number, DtypeSet::one(to)).values
-    }
-
-    #[test]
-    fn a_dtype_that_lacks_a_number_changes_it() {
-        let half = Values::Float(0.5f64.to_bits());
-        assert_eq!(cast(half, "float64"), half);
-        assert_eq!(cast(half, "float32"), half);
-        assert_eq!(cast(half, "int64"), Values::Between(0, 0));
-        assert_eq!(cast(half, "bool"), Values::Any);
-        assert_eq!(cast(Values::Float((-2.5f64).to_bits()), "int32"), Values::Between(-2, -2));
-        assert_eq!(cast(Values::Float((-2.5f64).to_bits()), "uint8"), Values::Any);
-        assert_eq!(cast(Values::Float(0.1f64.to_bits()), "float32"), Values::Any);
-        assert_eq!(cast(Values::Between(300, 300), "int8"), Values::Any);
-        assert_eq!(cast(Values::Between(300, 300), "int16"), Values::Between(300, 300));
-        assert_eq!(cast(Values::Between(2, 2), "bool"), Values::Any);
-        assert_eq!(cast(Values::Between(1 << 25, 1 << 25), "float32"), Values::Any);
-    }
 }

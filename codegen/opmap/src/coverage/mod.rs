@@ -5,7 +5,7 @@
 
 pub mod by_dtype;
 mod call;
-mod casts;
+pub mod casts;
 mod complete;
 mod conditions;
 mod cycles;

@@ -84,20 +84,3 @@ impl Opsets {
         super::ranges(&self.iter().collect::<BTreeSet<u32>>())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn opsets_beyond_32_are_in_a_set() {
-        let all = Opsets::range(9, 40);
-        assert_eq!(all.iter().count(), 32);
-        assert_eq!(all.last(), Some(40));
-        assert_eq!(all.from(33).text(), "33 to 40");
-        assert_eq!(all.below(10), Opsets::one(9));
-        assert_eq!(Opsets::one(LIMIT), Opsets::NONE);
-        assert_eq!(Opsets::range(0, LIMIT - 1).last(), Some(LIMIT - 1));
-        assert_eq!(Opsets::NONE.last(), None);
-    }
-}

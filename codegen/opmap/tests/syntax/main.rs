@@ -1,11 +1,12 @@
 //! The parser and the formatter: on generated trees, on the project's files, and on damaged text.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod damage;
 mod files;
 mod format;
 mod round_trip;
+mod shapes;
 mod trees;
 
 use aten2onnx_opmap::diagnostic::Diagnostic;

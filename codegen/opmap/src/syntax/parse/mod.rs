@@ -167,6 +167,3 @@ fn is_punctuation(rule: Rule) -> bool {
         || matches!(rule, kw_for | kw_in | kw_if | kw_else | kw_let | kw_match | kw_fail | kw_since | kw_ignore)
         || matches!(rule, kw_before | kw_from | kw_as | kw_with | kw_fold | kw_return | kw_because | kw_is)
 }
-
-#[cfg(test)]
-mod tests;

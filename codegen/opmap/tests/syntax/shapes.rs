@@ -1,9 +1,9 @@
 //! The shape of trees: precedence, comments and spans.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-use super::*;
-use crate::syntax::ast::*;
+use aten2onnx_opmap::diagnostic::Diagnostic;
+use aten2onnx_opmap::source::Sources;
+use aten2onnx_opmap::syntax::ast::*;
+use aten2onnx_opmap::syntax::{parse_file, print_file};
 
 fn parse(text: &str) -> (Sources, File, Vec<Diagnostic>) {
     let mut sources = Sources::default();
@@ -216,7 +216,7 @@ fn windows_lines_and_a_byte_order_mark_change_nothing() {
     assert!(errors.is_empty());
     let (_, other, errors) = parse(&text.replace('\n', "\r\n"));
     assert!(errors.is_empty(), "{errors:#?}");
-    assert_eq!(super::super::print_file(&plain), super::super::print_file(&other));
+    assert_eq!(print_file(&plain), print_file(&other));
 }
 
 #[test]
