@@ -5,6 +5,10 @@
 //! `tests/run --fast` leaves both out.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, missing_docs)]
 
+/// As in the command: rules are read and proved here many times.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod cli;
 mod command;
 mod common;

@@ -4,6 +4,10 @@ mod cli;
 
 use std::process::ExitCode;
 
+/// The proof makes many small values.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     cli::main()
 }
