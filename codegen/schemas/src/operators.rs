@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use aten2onnx_operators::{Bounded, Facts, Function, Half, Integers, Linear, Ports, Shape, Shared};
+use aten2onnx_operators::{Bounded, Facts, Half, Integers, Linear, Ports, Shared, Word};
 use serde::Deserialize;
 
 use super::onnx::{AttrKind, OnnxSchemas};
@@ -165,35 +165,18 @@ impl Operators {
 
 impl Row {
     fn operator(self) -> Result<Operator, String> {
-        let function =
-            |word: Option<String>| word.map(|word| named(&word, Function::named, Function::ALL, Function::word));
         let facts = Facts {
-            shape: named(&self.shape, Shape::named, Shape::ALL, Shape::word)?,
+            shape: named(&self.shape)?,
             elementwise: self.elementwise,
-            computes: function(self.computes).transpose()?,
-            combines: function(self.combines).transpose()?,
+            computes: self.computes.as_deref().map(named).transpose()?,
+            combines: self.combines.as_deref().map(named).transpose()?,
             moves: Ports::of(&self.moves),
-            linear: match self.linear {
-                None => Linear::No,
-                Some(word) => named(&word, Linear::named, Linear::ALL, Linear::word)?,
-            },
-            shared: match self.shared {
-                None => Shared::Never,
-                Some(word) => named(&word, Shared::named, Shared::ALL, Shared::word)?,
-            },
-            half: match self.half {
-                None => Half::Either,
-                Some(word) => named(&word, Half::named, Half::ALL, Half::word)?,
-            },
+            linear: self.linear.as_deref().map_or(Ok(Linear::No), named)?,
+            shared: self.shared.as_deref().map_or(Ok(Shared::Never), named)?,
+            half: self.half.as_deref().map_or(Ok(Half::Either), named)?,
             positions: Ports::of(&self.positions),
-            integers: match self.integers {
-                None => Integers::No,
-                Some(word) => named(&word, Integers::named, Integers::ALL, Integers::word)?,
-            },
-            bounded: match self.bounded {
-                None => Bounded::No,
-                Some(word) => named(&word, Bounded::named, Bounded::ALL, Bounded::word)?,
-            },
+            integers: self.integers.as_deref().map_or(Ok(Integers::No), named)?,
+            bounded: self.bounded.as_deref().map_or(Ok(Bounded::No), named)?,
         };
         if facts.computes.is_some() && !facts.elementwise {
             return Err("`computes` is said of elementwise operators only; a reduction `combines`".into());
@@ -217,14 +200,9 @@ fn ranks_of(text: &str) -> Option<Limits> {
 }
 
 /// The value of a word, or an error that says which words there are.
-fn named<T: Copy>(
-    word: &str,
-    find: fn(&str) -> Option<T>,
-    all: &[T],
-    word_of: fn(T) -> &'static str,
-) -> Result<T, String> {
-    find(word).ok_or_else(|| {
-        let words: Vec<&str> = all.iter().map(|value| word_of(*value)).collect();
+fn named<T: Word>(word: &str) -> Result<T, String> {
+    T::named(word).ok_or_else(|| {
+        let words: Vec<&str> = T::ALL.iter().map(|value| value.word()).collect();
         match nearest(word, words.iter().copied()) {
             Some(near) => format!("there is no `{word}`; did you mean `{near}`?"),
             None => format!("there is no `{word}`, only {}", words.join(", ")),

@@ -12,6 +12,7 @@ mod words;
 pub use function::Function;
 pub use ports::Ports;
 pub use shape::Shape;
+pub use words::Word;
 
 use words::words;
 

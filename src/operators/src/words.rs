@@ -1,5 +1,19 @@
 //! Enums whose values are words of a table.
 
+/// A value that has a word in a table.
+pub trait Word: Copy + 'static {
+    /// All values, in order.
+    const ALL: &[Self];
+
+    /// The word in the table.
+    fn word(self) -> &'static str;
+
+    /// The value of a word.
+    fn named(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.word() == word)
+    }
+}
+
 /// An enum, its values in order, and the word of each.
 macro_rules! words {
     (
@@ -14,20 +28,13 @@ macro_rules! words {
             $($(#[$doc])* $value,)*
         }
 
-        impl $name {
-            /// All values, in order.
-            pub const ALL: &[$name] = &[$($name::$value),*];
+        impl $crate::Word for $name {
+            const ALL: &[$name] = &[$($name::$value),*];
 
-            /// The word in the table.
-            pub fn word(self) -> &'static str {
+            fn word(self) -> &'static str {
                 match self {
                     $($name::$value => $word,)*
                 }
-            }
-
-            /// The value of a word.
-            pub fn named(word: &str) -> Option<$name> {
-                $name::ALL.iter().copied().find(|value| value.word() == word)
             }
         }
     };

@@ -4,12 +4,12 @@
 //! few hundred different ones, and the text is compiled in every build.
 
 use std::collections::HashMap;
-use std::fmt::Write;
+use std::fmt::{Debug, Write};
 
 use crate::Schemas;
 use crate::dtypes::index_of_onnx;
 use crate::onnx::{AttrValue, Attribute, Change, Port, PortOption, Version};
-use aten2onnx_operators::{self as operators, Facts, Linear};
+use aten2onnx_operators::{self as operators, Facts};
 
 const HEAD: &str = "\
 mod onnx_table {
@@ -102,25 +102,20 @@ fn facts(facts: &Facts) -> String {
     if !facts.moves.is_empty() {
         fields.push(format!("moves: Ports::of(&{:?})", facts.moves.iter().collect::<Vec<_>>()));
     }
-    if facts.linear != Linear::No {
-        fields.push(format!("linear: Linear::{:?}", facts.linear));
-    }
-    if facts.shared != operators::Shared::Never {
-        fields.push(format!("shared: Shared::{:?}", facts.shared));
-    }
-    if facts.half != operators::Half::Either {
-        fields.push(format!("half: Half::{:?}", facts.half));
-    }
+    fields.extend(said("linear: Linear", facts.linear, operators::Linear::No));
+    fields.extend(said("shared: Shared", facts.shared, operators::Shared::Never));
+    fields.extend(said("half: Half", facts.half, operators::Half::Either));
     if !facts.positions.is_empty() {
         fields.push(format!("positions: Ports::of(&{:?})", facts.positions.iter().collect::<Vec<_>>()));
     }
-    if facts.integers != operators::Integers::No {
-        fields.push(format!("integers: Integers::{:?}", facts.integers));
-    }
-    if facts.bounded != operators::Bounded::No {
-        fields.push(format!("bounded: Bounded::{:?}", facts.bounded));
-    }
+    fields.extend(said("integers: Integers", facts.integers, operators::Integers::No));
+    fields.extend(said("bounded: Bounded", facts.bounded, operators::Bounded::No));
     format!("Facts {{ {}, ..Facts::UNKNOWN }}", fields.join(", "))
+}
+
+/// A field whose value is not the usual one.
+fn said<T: Debug + PartialEq>(field: &str, value: T, usual: T) -> Option<String> {
+    (value != usual).then(|| format!("{field}::{value:?}"))
 }
 
 /// The versions that are in force at an opset from `min` to `max`.
