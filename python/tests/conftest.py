@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import random
 import sys
@@ -57,12 +56,6 @@ def _modes() -> dict[str, Any]:
         "modes of calls": len(torch.utils._python_dispatch._get_current_dispatch_mode_stack()),
         "level of forward gradients": torch.autograd.forward_ad._current_level,
     }
-
-
-def pytest_collection_finish() -> None:
-    """What the tests have imported stays: no collection goes through it again."""
-    gc.collect()
-    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import cProfile
+import gc
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -183,3 +187,25 @@ def test_a_loop_with_more_branches_than_are_allowed_is_rolled():
             x = torch.randn(n, 4) * scale
             for result, want in zip(program(x), model(x), strict=True):
                 torch.testing.assert_close(result, torch.as_tensor(want))
+
+
+def test_a_profiler_goes_on() -> None:
+    """Loops are found by the hook that cProfile has, too."""
+    profile = cProfile.Profile()
+    profile.enable()
+    try:
+        program = aten2onnx.export(Counted().eval(), (torch.randn(4),), roll=4)
+        assert sys.getprofile() is profile
+    finally:
+        profile.disable()
+    assert program.report.operators["Loop"] == 1
+
+
+def test_code_that_a_frozen_collector_does_not_list_is_found() -> None:
+    gc.freeze()
+    try:
+        program = aten2onnx.export(Counted().eval(), (torch.randn(4),), roll=4)
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
+    assert program.report.operators["Loop"] == 1

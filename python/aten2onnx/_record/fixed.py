@@ -37,8 +37,16 @@ def loop_spots(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, 
     except Exception as error:  # whatever the model raises
         _log.debug("no loops, because the model does not run: %s", error)
     finally:
-        sys.setprofile(before)
+        _profile_again(before)
     return frozenset(spot for code in codes if kind_of_file(code.co_filename) == "model" for spot in _spots(code))
+
+
+def _profile_again(before: Any) -> None:
+    """Goes on with the profiler that there was. That of cProfile is no function: it has a method instead."""
+    if hasattr(before, "enable"):
+        before.enable()
+    else:
+        sys.setprofile(before)
 
 
 def _spots(code: CodeType) -> list[Spot]:

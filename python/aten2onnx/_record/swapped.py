@@ -55,10 +55,21 @@ class Swaps:
         new = files - self.known.keys()
         if new:
             self.known.update({file: [] for file in new})
-            for found in gc.get_objects():
+            for found in _objects():
                 if type(found) is FunctionType and found.__code__.co_filename in new:
                     self.known[found.__code__.co_filename].append(found)
         return [function for file in files for function in self.known[file]]
+
+
+def _objects() -> list[Any]:
+    """All objects, also those that `gc.freeze` has put aside, which are put aside again."""
+    if not gc.get_freeze_count():
+        return gc.get_objects()
+    gc.unfreeze()
+    gc.collect()
+    found = gc.get_objects()
+    gc.freeze()
+    return found
 
 
 def can_swap(spot: Spot) -> bool:
