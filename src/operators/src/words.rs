@@ -28,13 +28,20 @@ macro_rules! words {
             $($(#[$doc])* $value,)*
         }
 
+        impl $name {
+            /// The word in the table.
+            pub fn word(self) -> &'static str {
+                match self {
+                    $($name::$value => $word,)*
+                }
+            }
+        }
+
         impl $crate::Word for $name {
             const ALL: &[$name] = &[$($name::$value),*];
 
             fn word(self) -> &'static str {
-                match self {
-                    $($name::$value => $word,)*
-                }
+                $name::word(self)
             }
         }
     };
