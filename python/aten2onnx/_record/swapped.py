@@ -62,7 +62,7 @@ class Swaps:
 
 
 def _objects() -> list[Any]:
-    """All objects, also those that `gc.freeze` has put aside, which are put aside again."""
+    """All objects, also those that `gc.freeze` has put aside. They are put aside again, without what nobody uses any more."""
     if not gc.get_freeze_count():
         return gc.get_objects()
     gc.unfreeze()
