@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::common;
+use crate::{common, host};
 
 /// A checkout with nothing but the facts and the rules.
 struct Copy {
@@ -146,7 +146,7 @@ mod python {
 
     /// What `verify` says of an operator by the facts of the copy.
     fn verified(copy: &Copy) -> (Option<i32>, String) {
-        let python = common::interpreter();
+        let python = host::interpreter();
         let output = copy.run(&[
             "verify",
             "--rules",

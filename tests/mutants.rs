@@ -6,7 +6,7 @@ use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 use aten2onnx_verify::mutants::{Explained, Fate, Kind, Report, Settings, run};
 
-use crate::common;
+use crate::{common, host};
 use crate::verify::{changed, rules};
 
 fn settings(wanted: &[&str], sample: Option<usize>) -> Settings {
@@ -16,7 +16,7 @@ fn settings(wanted: &[&str], sample: Option<usize>) -> Settings {
         sample,
         calls: 40,
         budget: None,
-        python: common::interpreter(),
+        python: host::interpreter(),
         jobs: 2,
     }
 }

@@ -22,8 +22,8 @@ fn tests_find_python_by_the_helper_alone() {
                 || line.contains("var_os(\"ATEN2ONNX_PYTHON")
         });
         assert!(!reads || path == Path::new(HELPER), "{}: use `common::interpreter()`", path.display());
-        let calls = ["common::interpreter(", "common::python(", "host::python(", "host::judge("];
-        let uses = calls.iter().any(|call| text.contains(call)) && !path.ends_with("docs/run.rs");
+        let calls = ["common::interpreter(", "common::python(", "host::interpreter(", "host::python(", "host::judge("];
+        let uses = calls.iter().any(|call| text.contains(call)) && !path.ends_with("docs/run.rs") && !path.starts_with("tests/host");
         assert!(!uses || text.contains("mod python {"), "{}: put the test into a module `python`", path.display());
     }
 }

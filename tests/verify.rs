@@ -9,7 +9,7 @@ use aten2onnx_rules::interpret::MappingFiles;
 use aten2onnx_verify::{FaultKind, Row, Settings, audit, graph_digests, run, unkept_relations};
 
 use crate::command::{aten2onnx, text};
-use crate::common;
+use crate::{common, host};
 
 fn settings(wanted: &[&str], typed: usize, sampled: usize) -> Settings {
     Settings {
@@ -19,7 +19,7 @@ fn settings(wanted: &[&str], typed: usize, sampled: usize) -> Settings {
         typed,
         sampled,
         budget: None,
-        python: common::interpreter(),
+        python: host::interpreter(),
         imports: Vec::new(),
         jobs: 2,
     }
@@ -137,14 +137,14 @@ mod python {
     #[test]
     fn each_operator_has_an_example_that_keeps_its_relations() {
         let set = rules();
-        let unkept = unkept_relations(&common::interpreter(), &set).unwrap();
+        let unkept = unkept_relations(&host::interpreter(), &set).unwrap();
         assert!(unkept.is_empty(), "{unkept:#?}");
     }
 
     /// What an audit of rows says, if exports follow other rules than the matrix.
     fn audited(wanted: &[&str], cells: usize, set: &Arc<MappingFiles>, rules: &Rules) -> audit::Audit {
         let wanted = wanted.iter().map(|name| (*name).to_owned()).collect();
-        let settings = audit::Settings { wanted, cells, seed: 1, python: common::interpreter(), jobs: 2 };
+        let settings = audit::Settings { wanted, cells, seed: 1, python: host::interpreter(), jobs: 2 };
         audit::audit(&settings, set, rules).unwrap_or_else(|error| panic!("{error}"))
     }
 
@@ -214,7 +214,7 @@ mod python {
     fn planted_results_are_accepted_by_no_entry_of_the_table_of_differences() {
         let program = common::root().join("tests/judge/planted.py");
         let done =
-            std::process::Command::new(common::interpreter()).args(["-W", "ignore"]).arg(program).output().unwrap();
+            std::process::Command::new(host::interpreter()).args(["-W", "ignore"]).arg(program).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         assert_eq!(String::from_utf8_lossy(&done.stdout).lines().count(), 5);
     }

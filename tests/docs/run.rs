@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use super::blocks::{Block, Page};
-use crate::common;
+use crate::{common, host};
 
 /// A folder for the commands of a page. It contains `model.pt2`, `model.onnx`, and the files that the page shows.
 pub struct Folder {
@@ -29,7 +29,7 @@ impl Folder {
             }
         }
         // A link to the interpreter would not find its packages.
-        program(&programs.join("python"), &common::interpreter());
+        program(&programs.join("python"), &host::interpreter());
         program(&programs.join("aten2onnx"), Path::new(env!("CARGO_BIN_EXE_aten2onnx")));
         let inherited = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::iter::once(programs).chain(std::env::split_paths(&inherited));
@@ -80,7 +80,7 @@ impl Folder {
     fn shell(&self, commands: &str) -> Output {
         let mut shell = Command::new("sh");
         shell.args(["-e", "-c", commands]).current_dir(&self.path).env("PATH", &self.search_path);
-        shell.env("ATEN2ONNX_PYTHON", common::interpreter()).output().unwrap()
+        shell.env("ATEN2ONNX_PYTHON", host::interpreter()).output().unwrap()
     }
 }
 

@@ -4,7 +4,7 @@
 //! `src/examples/src/judge.py` runs the models. To work on a few rules:
 //! `EXAMPLES=aten::elu,Gelu cargo test --test tests examples::`. `PASSES=1` runs the passes over each graph too.
 
-use crate::common;
+use crate::{common, host};
 mod emitted;
 mod expected;
 
@@ -45,7 +45,7 @@ impl Selection {
 /// Runs the judge over the records. Returns the failures that are not expected.
 fn judged(records: &[Record], folder: &Path, selection: &Selection) -> Vec<String> {
     let judge = Judge {
-        python: common::interpreter(),
+        python: host::interpreter(),
         imports: Vec::new(),
         folder: folder.to_owned(),
         mappings: Some(common::root().join("mappings")),

@@ -2,8 +2,8 @@
 
     host.py SOCKET
 
-A connection sends a program as JSON: the path of a "script" or a "code", "arguments", a "folder", and the files "stdout" and "stderr" for what
-it prints; without files, that goes where the host prints errors. The answer is the exit code. The process ends with the end of its standard input.
+Each connection is a program (client.py): its standard streams, and a line of JSON with "arguments", "folder" and "environment". The answer is its
+exit code. A fork ends with its connection, and this process with the end of its standard input.
 """
 
 import atexit
@@ -39,25 +39,18 @@ def preload():
     gc.freeze()
 
 
-def redirect(path, number):
-    """What the process prints goes to a file or, if there is none, where errors of the host go."""
-    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600) if path else os.dup(2)
-    os.dup2(file, number)
-    os.close(file)
-
-
-def execute(program):
+def execute(first, arguments):
     """Runs a program as Python itself would, and returns its exit code."""
     try:
-        if program["script"]:
-            sys.argv = [program["script"], *program["arguments"]]
-            sys.path[0] = os.path.dirname(program["script"])
-            runpy.run_path(program["script"], run_name="__main__")
-        else:
-            sys.argv = ["-c", *program["arguments"]]
+        if first == "-c":
+            sys.argv = ["-c", *arguments[1:]]
             sys.path[0] = ""
             main = sys.modules["__main__"] = types.ModuleType("__main__")
-            exec(compile(program["code"], "<string>", "exec"), main.__dict__)
+            exec(compile(arguments[0], "<string>", "exec"), main.__dict__)
+        else:
+            sys.argv = [first, *arguments]
+            sys.path[0] = os.path.dirname(os.path.abspath(first))
+            runpy.run_path(first, run_name="__main__")
         return 0
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
@@ -69,13 +62,25 @@ def execute(program):
         return 1
 
 
+def end_with(connection):
+    """Ends this process when its client ends, which sends nothing more."""
+    connection.recv(1)
+    os._exit(1)
+
+
 def serve(connection):
     """In a fork: one program."""
-    program = json.loads(connection.makefile("rb").read())
-    redirect(program["stdout"], 1)
-    redirect(program["stderr"], 2)
+    _, streams, _, _ = socket.recv_fds(connection, 1, 3)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    sys.stdin = os.fdopen(0, closefd=False)
+    program = json.loads(connection.makefile("rb").readline())
+    threading.Thread(target=end_with, args=(connection,), daemon=True).start()
+    os.environ.clear()
+    os.environ.update(program["environment"])
     os.chdir(program["folder"])
-    code = execute(program)
+    code = execute(program["arguments"][0], program["arguments"][1:])
     # What Python does at its end; nothing of the host runs after it.
     threading._shutdown()
     atexit._run_exitfuncs()
@@ -112,7 +117,6 @@ def main(path):
         # Nothing of the host, such as its exit, happens in the fork.
         try:
             listener.close()
-            sys.stdin = open(os.devnull)
             serve(connection)
         finally:
             os._exit(0)

@@ -173,7 +173,8 @@ fn what_is_not_understood_is_refused_by_name() {
 }
 
 mod python {
-    use crate::common::{interpreter, root};
+    use crate::common::root;
+    use crate::host::interpreter;
     use std::process::Command;
 
     /// Every archive at two opsets and all sizes: the numbers are those of the PyTorch that wrote it.

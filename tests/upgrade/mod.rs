@@ -19,7 +19,7 @@ mod python {
 
     use super::FIRST;
     use super::walk::{Project, Size, Written, asked, files, text};
-    use crate::common;
+    use crate::{common, host};
     use crate::docs::blocks;
 
     /// The marks of the table in the page.
@@ -27,12 +27,12 @@ mod python {
 
     /// The release of ONNX that the Python of the tests has, which knows all opsets.
     fn release() -> String {
-        common::python("import onnx; print(onnx.__version__)", &[])
+        host::python("import onnx; print(onnx.__version__)", &[])
     }
 
     /// A project whose newest opset is this.
     fn project_of(opset: u32) -> Project {
-        Project::of(opset, common::interpreter())
+        Project::of(opset, host::interpreter())
     }
 
     fn newest() -> u32 {
@@ -186,7 +186,7 @@ mod python {
             let scratch = tempfile::tempdir().unwrap();
             let base = files(
                 &Written { opset, by_hand: opset - 1, measured: opset - 1, with: &with }
-                    .write(&common::interpreter(), scratch.path()),
+                    .write(&host::interpreter(), scratch.path()),
             );
             let attempt = |is_same: bool| {
                 base.iter().for_each(|(name, text)| fs::write(project.mappings().join(name), text).unwrap());

@@ -7,11 +7,13 @@ Reads records (JSON lines) from RECORDS and writes a verdict for each to VERDICT
 `engines` counts the models by what ran them: ONNX Runtime, or onnx's reference evaluator where that has no kernel. A record passes if its list of failures is empty; `invalid` says that the model contradicts the schemas. If it is `excused`, differences that differences.toml lists are accepted. The `args` of a record refer to its `inputs` by index; `models` are hexadecimal ModelProtos. Results that are random in PyTorch are compared by their distributions.
 Each MODULE is imported first; these define custom operators.
 """
+import ctypes
 import importlib
 import inspect
 import json
 import multiprocessing
 import os
+import signal
 import sys
 import warnings
 import zlib
@@ -35,6 +37,8 @@ PYTHON = ["_operator", "math", "torch"]
 PRECISE = 1e-3
 # The newest opset that ONNX Runtime supports. onnx's reference evaluator runs models of newer opsets.
 NEWEST_RUNTIME = 26
+# Of <linux/prctl.h>.
+PR_SET_PDEATHSIG = 1
 
 
 def make_input(spec, rng):
@@ -456,6 +460,23 @@ def records_of(source, modules):
         return f.read().splitlines()
 
 
+def started_processes(modules):
+    """How processes start. On Linux they are forks, and find imported what this process has; elsewhere libraries of the system do not take that."""
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    warm_up(modules)
+    return multiprocessing.get_context("fork")
+
+
+def begin_work(modules, parent):
+    warm_up(modules)
+    if sys.platform == "linux":
+        # A fork holds the pipe from which it reads, and would wait for a parent that was killed.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
 def main(source, target, *modules):
     lines = records_of(source, modules)
     # A process needs seconds for its imports, so only many records are worth one.
@@ -468,9 +489,8 @@ def main(source, target, *modules):
                 print(verdict, file=out, flush=True)
             return
         # If a process crashes, for example in a kernel, this raises an error. A Pool would wait forever.
-        spawn = multiprocessing.get_context("spawn")
         done = 0
-        with ProcessPoolExecutor(jobs, spawn, warm_up, (modules,)) as pool:
+        with ProcessPoolExecutor(jobs, started_processes(modules), begin_work, (modules, os.getpid())) as pool:
             try:
                 for verdict in pool.map(judge, lines, chunksize=8):
                     print(verdict, file=out, flush=True)

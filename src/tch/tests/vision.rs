@@ -60,7 +60,7 @@ mod python {
 
     #[test]
     fn inception_v3() {
-        compared(|vs| Box::new(inception::v3(vs, 10)), 299);
+        compared(|vs| Box::new(inception::v3(vs, 10)), 107);
     }
 
     #[test]
