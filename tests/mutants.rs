@@ -6,8 +6,8 @@ use aten2onnx_rules::Rules;
 use aten2onnx_rules::interpret::MappingFiles;
 use aten2onnx_verify::mutants::{Explained, Fate, Kind, Report, Settings, run};
 
-use crate::{common, host};
 use crate::verify::{changed, rules};
+use crate::{common, host};
 
 fn settings(wanted: &[&str], sample: Option<usize>) -> Settings {
     Settings {

@@ -23,7 +23,9 @@ fn tests_find_python_by_the_helper_alone() {
         });
         assert!(!reads || path == Path::new(HELPER), "{}: use `common::interpreter()`", path.display());
         let calls = ["common::interpreter(", "common::python(", "host::interpreter(", "host::python(", "host::judge("];
-        let uses = calls.iter().any(|call| text.contains(call)) && !path.ends_with("docs/run.rs") && !path.starts_with("tests/host");
+        let uses = calls.iter().any(|call| text.contains(call))
+            && !path.ends_with("docs/run.rs")
+            && !path.starts_with("tests/host");
         assert!(!uses || text.contains("mod python {"), "{}: put the test into a module `python`", path.display());
     }
 }

@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{common, host};
 use crate::docs::{blocks, run};
+use crate::{common, host};
 
 /// What the older release has in another way.
 const OLDER: &str = "codegen/tests/new_torch/2.10.txt";

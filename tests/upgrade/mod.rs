@@ -19,8 +19,8 @@ mod python {
 
     use super::FIRST;
     use super::walk::{Project, Size, Written, asked, files, text};
-    use crate::{common, host};
     use crate::docs::blocks;
+    use crate::{common, host};
 
     /// The marks of the table in the page.
     const MARKS: [&str; 2] = ["<!-- tests/upgrade -->\n", "<!-- tests/upgrade ends -->"];
