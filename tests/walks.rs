@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::common;
 use crate::docs::{blocks, run};
-use crate::{common, host};
 
 /// What the older release has in another way.
 const OLDER: &str = "codegen/tests/new_torch/2.10.txt";
@@ -84,8 +84,8 @@ mod slow {
             assert!(programs.join("aten2onnx-codegen").exists(), "run `cargo build --workspace --bins`");
             let python = folder.path().join("bin");
             fs::create_dir(&python).unwrap();
-            // A script, because an interpreter of an environment is known by its place.
-            let script = format!("#!/bin/sh\nexec \"{}\" \"$@\"\n", host::interpreter().display());
+            // A script, because an interpreter of an environment is known by its place. Not a fork: the walk lists what PyTorch registers by itself.
+            let script = format!("#!/bin/sh\nexec \"{}\" \"$@\"\n", common::interpreter().display());
             fs::write(python.join("python"), script).unwrap();
             assert!(Command::new("chmod").arg("+x").arg(python.join("python")).status().unwrap().success());
             let own = [python, programs];
@@ -95,7 +95,7 @@ mod slow {
             for block in page.blocks.iter().filter(|block| block.language == "sh" && block.rest == "walk 3") {
                 let mut shell = Command::new("sh");
                 shell.args(["-e", "-c", &block.text]).current_dir(&folder).env("PATH", &path);
-                let output = shell.env("ATEN2ONNX_PYTHON", host::interpreter()).output().unwrap();
+                let output = shell.env("ATEN2ONNX_PYTHON", common::interpreter()).output().unwrap();
                 assert!(output.status.success(), "{}:\n{}", block.at, String::from_utf8_lossy(&output.stderr));
                 count += 1;
             }

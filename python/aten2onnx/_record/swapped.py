@@ -65,8 +65,9 @@ def _objects() -> list[Any]:
     """All objects, also those that `gc.freeze` has put aside. They are put aside again, without what nobody uses any more."""
     if not gc.get_freeze_count():
         return gc.get_objects()
-    gc.unfreeze()
+    # Before they are taken back: a collection reads all that is not put aside, which is little.
     gc.collect()
+    gc.unfreeze()
     found = gc.get_objects()
     gc.freeze()
     return found
