@@ -460,21 +460,20 @@ def records_of(source, modules):
         return f.read().splitlines()
 
 
-def started_processes(modules):
-    """How processes start. On Linux they are forks, and find imported what this process has; elsewhere libraries of the system do not take that."""
+def pool_of(jobs, modules):
+    """Processes that judge. On Linux they are forks, and find imported what this process has; elsewhere libraries of the system do not take that.
+    If one crashes, for example in a kernel, this pool raises an error; a `multiprocessing.Pool` would wait forever."""
     if sys.platform != "linux":
-        return multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), warm_up, (modules,))
     warm_up(modules)
-    return multiprocessing.get_context("fork")
+    return ProcessPoolExecutor(jobs, multiprocessing.get_context("fork"), end_with, (os.getpid(),))
 
 
-def begin_work(modules, parent):
-    warm_up(modules)
-    if sys.platform == "linux":
-        # A fork holds the pipe from which it reads, and would wait for a parent that was killed.
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
+def end_with(parent):
+    """A fork ends with its parent: it holds the pipe from which it reads, and would wait for one that was killed."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def main(source, target, *modules):
@@ -488,9 +487,8 @@ def main(source, target, *modules):
             for verdict in results:
                 print(verdict, file=out, flush=True)
             return
-        # If a process crashes, for example in a kernel, this raises an error. A Pool would wait forever.
         done = 0
-        with ProcessPoolExecutor(jobs, started_processes(modules), begin_work, (modules, os.getpid())) as pool:
+        with pool_of(jobs, modules) as pool:
             try:
                 for verdict in pool.map(judge, lines, chunksize=8):
                     print(verdict, file=out, flush=True)
